@@ -8,14 +8,16 @@ use agentloop::{Error, ErrorKind, GatewayKey, Result, Secret};
 use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 
+use crate::store::{KeyRecord, Limits, MAX_NAME_BYTES, is_tag};
+
 /// What every key begins with.
 const PREFIX: &str = "al-";
 
 /// The SHA-256 of a key.
-type Hash = [u8; SHA256_OUTPUT_LEN];
+pub(crate) type Hash = [u8; SHA256_OUTPUT_LEN];
 
 /// A client's API key: its name and what it may do. The key itself is not kept.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ApiKey {
     /// Its name.
@@ -26,6 +28,12 @@ pub struct ApiKey {
     pub strict: bool,
     /// The first second (Unix time) in which it is not valid any more.
     pub expires: Option<u64>,
+    /// The team that it belongs to.
+    pub team: Option<String>,
+    /// Words that its requests are marked with in the ledger.
+    pub tags: Vec<String>,
+    /// What it may use.
+    pub limits: Limits,
 }
 
 impl ApiKey {
@@ -107,8 +115,27 @@ impl KeyRing {
                     wrong(format!("`expires` is not a day such as 2027-12-31: `{day}`"))
                 })?),
             };
-            let (models, strict) = (key.models.clone(), key.strict);
-            ring.add(hash, ApiKey { name: name.clone(), models, strict, expires })
+            if let Some(tag) = key.tags.iter().find(|tag| !is_tag(tag)) {
+                return Err(wrong(format!("`{tag}` cannot be a tag")).with_hint(format!(
+                    "a tag has at most {MAX_NAME_BYTES} letters, digits, `.`, `_`, `:` or `-`"
+                )));
+            }
+            let key = ApiKey {
+                name: name.clone(),
+                models: key.models.clone(),
+                strict: key.strict,
+                expires,
+                team: key.team.clone(),
+                tags: key.tags.clone(),
+                limits: Limits {
+                    budgets: key.budget.clone(),
+                    requests_per_minute: key.requests_per_minute,
+                    tokens_per_minute: key.tokens_per_minute,
+                    concurrency: key.concurrency,
+                },
+            };
+            key.limits.check().map_err(|error| wrong(error.message().to_owned()))?;
+            ring.add(hash, key)
                 .map_err(|other| wrong(format!("it is the same key as `{other}`")))?;
         }
         Ok(ring)
@@ -116,8 +143,30 @@ impl KeyRing {
 
     /// Adds a key by its SHA-256 in hexadecimal digits. Returns whether it is one.
     pub fn add_hash(&mut self, name: &str, hex: &str) -> bool {
-        let key = ApiKey { name: name.to_owned(), models: None, strict: false, expires: None };
+        let key = ApiKey { name: name.to_owned(), ..ApiKey::default() };
         read_hash(hex).is_some_and(|hash| self.add(hash, key).is_ok())
+    }
+
+    /// Adds a key of the store. One whose hash is not a hash cannot be used.
+    pub(crate) fn add_record(&mut self, record: &KeyRecord) {
+        let key = ApiKey {
+            name: record.name.clone(),
+            models: record.models.clone(),
+            strict: record.strict,
+            expires: record.expires,
+            team: record.team.clone(),
+            tags: record.tags.clone(),
+            limits: record.limits.clone(),
+        };
+        if let Some(hash) = read_hash(&record.sha256) {
+            // The store has each hash once.
+            let _ = self.add(hash, key);
+        }
+    }
+
+    /// Returns the keys.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Arc<ApiKey>> {
+        self.0.values()
     }
 
     fn add(&mut self, hash: Hash, key: ApiKey) -> std::result::Result<(), String> {
@@ -147,12 +196,12 @@ impl KeyRing {
         self.0.values().any(|key| key.name == name)
     }
 
-    /// Returns the key with this value, if it is valid now (Unix time).
+    /// Returns the key with this hash, if it is valid now (Unix time).
     ///
     /// The table is searched by the hash of the value, so the time that it takes does not depend on how much of a key was
     /// guessed.
-    pub(crate) fn find(&self, value: &str, now: u64) -> Option<&Arc<ApiKey>> {
-        let key = self.0.get(&hash(value))?;
+    pub(crate) fn find_hash(&self, hash: &Hash, now: u64) -> Option<&Arc<ApiKey>> {
+        let key = self.0.get(hash)?;
         key.expires.is_none_or(|end| now < end).then_some(key)
     }
 }
@@ -184,7 +233,8 @@ pub fn new_key() -> Result<(Secret, String)> {
     Ok((Secret::new(key), hash))
 }
 
-fn hash(value: &str) -> Hash {
+/// Returns the hash of a key.
+pub(crate) fn hash(value: &str) -> Hash {
     let mut hash = [0; SHA256_OUTPUT_LEN];
     hash.copy_from_slice(digest(&SHA256, value.as_bytes()).as_ref());
     hash
@@ -260,9 +310,10 @@ mod tests {
         let keys = BTreeMap::from([("ci".to_owned(), table)]);
         let ring = KeyRing::from_config(&keys, |_| None).unwrap();
         let end = 1_794_873_600;
-        assert_eq!(ring.find(key.expose(), end - 1).unwrap().name, "ci");
-        assert!(ring.find(key.expose(), end).is_none());
-        assert!(ring.find("al-other", 0).is_none());
+        let find = |value: &str, now: u64| ring.find_hash(&super::hash(value), now);
+        assert_eq!(find(key.expose(), end - 1).unwrap().name, "ci");
+        assert!(find(key.expose(), end).is_none());
+        assert!(find("al-other", 0).is_none());
         assert!(!format!("{ring:?}").contains(key.expose()));
     }
 
@@ -278,7 +329,10 @@ mod tests {
         assert!(read(table.clone()).contains("NOT_SET is not set"));
         table.key_env = None;
         table.sha256 = Some("abc".to_owned());
-        assert!(read(table).contains("64 hexadecimal digits"));
+        assert!(read(table.clone()).contains("64 hexadecimal digits"));
+        table.sha256 = Some("0".repeat(64));
+        table.tags = vec!["a tag".to_owned()];
+        assert!(read(table).contains("cannot be a tag"));
     }
 
     #[test]

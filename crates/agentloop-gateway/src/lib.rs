@@ -25,6 +25,7 @@
 //! # }
 //! ```
 
+mod account;
 mod body;
 mod cache;
 mod call;
@@ -53,6 +54,7 @@ mod servers;
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+pub use account::Accounts;
 pub use body::MAX_DEPTH;
 pub use cache::{MAX_CACHE_BYTES, MAX_CACHED_BYTES, MAX_CACHED_REQUEST, MAX_FLIGHT_BYTES};
 pub use key::{ApiKey, KeyRing, new_key};
@@ -105,6 +107,7 @@ struct Inner {
     state: RwLock<Arc<State>>,
     metrics: Arc<Metrics>,
     recorder: Arc<dyn Recorder>,
+    accounts: Accounts,
     parent: OnceLock<Box<TraceParent>>,
     store: OnceLock<Arc<dyn Store>>,
 }
@@ -121,15 +124,25 @@ impl Gateway {
         Self::with_recorders(state, Vec::new())
     }
 
-    /// Creates a gateway that passes the record of each request to `recorders`.
-    pub fn with_recorders(state: State, mut recorders: Vec<Arc<dyn Recorder>>) -> Self {
+    /// Creates a gateway that passes the record of each request to `recorders`. It keeps no ledger.
+    pub fn with_recorders(state: State, recorders: Vec<Arc<dyn Recorder>>) -> Self {
+        Self::with_accounts(state, recorders, Accounts::in_memory())
+    }
+
+    /// Creates a gateway with keys of a store, budgets and a ledger.
+    pub fn with_accounts(
+        state: State,
+        mut recorders: Vec<Arc<dyn Recorder>>,
+        accounts: Accounts,
+    ) -> Self {
         let metrics = Arc::new(Metrics::default());
+        accounts.set_configured(state.budgets());
         recorders.push(Arc::clone(&metrics) as Arc<dyn Recorder>);
         recorders.push(Arc::clone(&state.live) as Arc<dyn Recorder>);
         let recorder = Arc::new(log::Each(recorders));
         let state = RwLock::new(Arc::new(state));
         let (parent, store) = (OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Inner { state, metrics, recorder, parent, store }))
+        Self(Arc::new(Inner { state, metrics, recorder, accounts, parent, store }))
     }
 
     /// Replaces the settings. Requests in progress keep the old ones; stored and cached responses and what the
@@ -142,6 +155,7 @@ impl Gateway {
         }
         state.live = Arc::clone(&current.live);
         state.router.keep_history(&current.router);
+        self.0.accounts.set_configured(state.budgets());
         *current = Arc::new(state);
     }
 
@@ -178,6 +192,11 @@ impl Gateway {
 
     pub(crate) fn state(&self) -> Arc<State> {
         Arc::clone(&self.0.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns what keys and teams have used.
+    pub fn accounts(&self) -> &Accounts {
+        &self.0.accounts
     }
 
     pub(crate) fn recorder(&self) -> Arc<dyn Recorder> {

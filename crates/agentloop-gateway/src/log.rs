@@ -52,6 +52,10 @@ fn write_json(record: &Record, time: Duration) -> String {
     put("time_ms", json!(u64::try_from(record.began_ms()).unwrap_or(u64::MAX)));
     put("request_id", json!(record.id));
     put("key", json!(record.key));
+    put("team", json!(record.team));
+    if !record.tags.is_empty() {
+        put("tags", json!(record.tags));
+    }
     put("api", json!(record.api.name()));
     put("call", json!(record.call));
     put("model", json!(short(&record.model)));

@@ -8,7 +8,9 @@ use http::StatusCode;
 use tokio::time::Instant;
 use tracing::Span;
 
+use crate::account::{End, Hold, Origin, Pass};
 use crate::live::{Live, Ticket};
+use crate::store::Outcome;
 
 /// What is known of one request. It is finished when the last byte was sent, or the client disconnected.
 #[derive(Debug)]
@@ -18,6 +20,10 @@ pub struct Record {
     pub id: String,
     /// The name of the client's key.
     pub key: Option<String>,
+    /// The team of the key.
+    pub team: Option<String>,
+    /// The words that the request is marked with.
+    pub tags: Vec<String>,
     /// The API of the client.
     pub api: Protocol,
     /// The call: `chat`, `embed`, `count`, `models`.
@@ -63,6 +69,10 @@ pub struct Record {
     pub(crate) verdict: Option<Arc<OnceLock<Verdict>>>,
     /// Keeps the request in the list of those in progress.
     ticket: Option<Ticket>,
+    /// The place of the request among those of its key. Absent if it is not limited.
+    pub(crate) pass: Option<Arc<Pass>>,
+    /// The amount that is reserved for the call whose response is passed on.
+    pub(crate) hold: Option<Hold>,
 }
 
 /// How a request ended, as far as it matters to others that get the same response.
@@ -104,6 +114,8 @@ impl Record {
         Self {
             id,
             key: None,
+            team: None,
+            tags: Vec::new(),
             api,
             call: "",
             model: String::new(),
@@ -128,6 +140,8 @@ impl Record {
             span,
             verdict: None,
             ticket: None,
+            pass: None,
+            hold: None,
         }
     }
 
@@ -183,9 +197,48 @@ impl Record {
         }
         self.ticket = None;
         if let Some(recorder) = self.recorder.take() {
+            self.settle();
             crate::span::close(&self.span, self);
             recorder.record(self, self.started.elapsed());
         }
+    }
+
+    /// Ends the call whose response was passed on, and the request.
+    fn settle(&mut self) {
+        if let Some(hold) = self.hold.take() {
+            let outcome = match (self.is_complete, self.is_cancelled) {
+                (true, _) => Outcome::Complete,
+                (false, true) => Outcome::Cancelled,
+                (false, false) => Outcome::Failed,
+            };
+            let cost = hold.settle(&End {
+                outcome,
+                usage: self.usage.as_ref(),
+                cost: self.cost.as_ref(),
+                // The decoder counts what a stream has; of a complete response all bytes are there.
+                received: if self.is_stream { self.received } else { self.bytes },
+                first_byte: self.first_byte,
+                status: self.status.as_u16(),
+            });
+            self.cost = cost.or(self.cost.take());
+        } else if let Some(pass) = &self.pass
+            && matches!(self.cache, Some("hit" | "wait"))
+            && self.error.is_none()
+        {
+            let (provider, served) =
+                self.served.as_deref().and_then(|it| it.split_once('/')).unwrap_or_default();
+            let origin = Origin {
+                request: &self.id,
+                api: self.api,
+                call: self.call,
+                model: &self.model,
+                tags: &self.tags,
+                provider,
+                served,
+            };
+            pass.add_cached(origin, self.started.elapsed(), self.status.as_u16());
+        }
+        self.pass = None;
     }
 
     /// Returns when it began, in milliseconds of Unix time.

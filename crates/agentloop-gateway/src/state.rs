@@ -1,15 +1,18 @@
 //! What a configuration makes of the gateway. A reload replaces it as a whole.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentloop::{AgentLoop, Error, ErrorKind, GatewayConfig, Result};
+use agentloop::{AgentLoop, Error, ErrorKind, GatewayConfig, GatewayLedger, Result};
 
+use crate::account::Scope;
 use crate::cache::Cache;
 use crate::key::KeyRing;
 use crate::live::Live;
 use crate::route::Router;
+use crate::store::Limits;
 use crate::stored::Stored;
 
 /// The largest body of a request, in bytes, unless it is set.
@@ -25,6 +28,8 @@ pub const CLIENT_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct State {
     pub(crate) router: Router,
     pub(crate) keys: KeyRing,
+    pub(crate) teams: HashMap<String, Arc<Limits>>,
+    pub(crate) ledger: GatewayLedger,
     pub(crate) strict: bool,
     pub(crate) max_body_bytes: usize,
     pub(crate) keep_alive: Option<Duration>,
@@ -56,6 +61,7 @@ impl State {
     ) -> Result<Self> {
         let mut keys = KeyRing::from_config(&config.keys, variable)?;
         keys.extend(extra);
+        let teams = read_teams(config)?;
         let router = Router::new(client, config, variable)?;
         let keep_alive = match config.keep_alive {
             None => Some(KEEP_ALIVE),
@@ -70,6 +76,8 @@ impl State {
             models: crate::models::list(client, &router),
             router,
             keys,
+            teams,
+            ledger: config.ledger.clone(),
             strict: config.strict,
             max_body_bytes: config.max_body_bytes.unwrap_or(MAX_BODY_BYTES),
             keep_alive,
@@ -80,10 +88,51 @@ impl State {
         })
     }
 
-    /// Returns whether no client can use the gateway.
+    /// Returns the keys and teams that have a budget.
+    pub(crate) fn budgets(&self) -> Vec<(Scope, Limits)> {
+        let keys = self.keys.keys().map(|key| (Scope::Key(key.name.clone()), key.limits.clone()));
+        let team = |(name, limits): (&String, &Arc<Limits>)| {
+            (Scope::Team(name.clone()), limits.as_ref().clone())
+        };
+        let all = keys.chain(self.teams.iter().map(team));
+        all.filter(|(_, limits)| !limits.budgets.is_empty()).collect()
+    }
+
+    /// Returns whether the configuration has keys.
     pub fn has_keys(&self) -> bool {
         !self.keys.is_empty()
     }
+}
+
+/// Reads the teams. A key of a team that is not there is a mistake: its limits would never apply.
+fn read_teams(config: &GatewayConfig) -> Result<HashMap<String, Arc<Limits>>> {
+    for (name, key) in &config.keys {
+        if let Some(team) = key.team.as_ref().filter(|team| !config.teams.contains_key(*team)) {
+            let message = format!("gateway.keys.{name}: there is no team `{team}`");
+            let known: Vec<&str> = config.teams.keys().map(String::as_str).collect();
+            let hint = match known.is_empty() {
+                true => format!("add the table [gateway.teams.{team}]"),
+                false => format!("the teams of the configuration are: {}", known.join(", ")),
+            };
+            return Err(Error::new(ErrorKind::Config, message).with_hint(hint));
+        }
+    }
+    let limits = |team: &agentloop::GatewayTeam| Limits {
+        budgets: team.budget.clone(),
+        requests_per_minute: team.requests_per_minute,
+        tokens_per_minute: team.tokens_per_minute,
+        concurrency: team.concurrency,
+    };
+    let each = config.teams.iter().map(|(name, team)| {
+        let limits = limits(team);
+        let wrong = |error: Error| {
+            let message = format!("gateway.teams.{name}: {}", error.message());
+            Error::new(ErrorKind::Config, message)
+        };
+        limits.check().map_err(wrong)?;
+        Ok((name.clone(), Arc::new(limits)))
+    });
+    each.collect()
 }
 
 pub(crate) fn seconds(name: &str, value: f64) -> Result<Duration> {

@@ -203,7 +203,7 @@ pub(crate) const LIMITS_MOST_MINUTES: u64 = 60;
 pub(crate) const LIMITS_RESPONSE_TOKENS: u64 = 1_000;
 
 /// How many tokens an image, audio, video or file is expected to have, before the provider has counted them.
-pub(crate) const LIMITS_MEDIUM_TOKENS: u64 = 1_000;
+pub const LIMITS_MEDIUM_TOKENS: u64 = 1_000;
 
 /// How often one run of an agent calls the model, unless set otherwise.
 pub const AGENT_MAX_STEPS: u32 = 20;

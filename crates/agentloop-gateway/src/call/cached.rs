@@ -50,8 +50,8 @@ impl Wanted {
                     .any(|name| asked.body.value(name).is_some_and(|value| value != b"null")));
         let scope = match policy.shared_by {
             GatewayCacheScope::All if !is_own => ("all", ""),
-            GatewayCacheScope::Team if !is_own => match team_of(call) {
-                Some(team) => ("team", team),
+            GatewayCacheScope::Team if !is_own => match &call.key.team {
+                Some(team) => ("team", team.as_str()),
                 None => ("key", call.key.name.as_str()),
             },
             _ => ("key", call.key.name.as_str()),
@@ -74,11 +74,6 @@ impl Wanted {
         };
         Some(Self { key: identity.key()?, policy })
     }
-}
-
-/// Returns the team of the key.
-fn team_of(_: &Call) -> Option<&str> {
-    None
 }
 
 /// Returns whether the client wants no response from the cache.

@@ -12,6 +12,7 @@ use super::api::query_without_key;
 use super::attempt::Attempts;
 use super::translate::{self, Reply};
 use super::{Call, cached, failure, headers, own, refuse};
+use crate::account::{Estimate, Hold};
 use crate::body::RequestBody;
 use crate::record::Record;
 use crate::route::{Busy, Member, Options, Plan};
@@ -25,6 +26,8 @@ pub(crate) struct Asked {
     pub(crate) model: String,
     pub(crate) stream: bool,
     pub(crate) body: RequestBody,
+    /// What it is expected to use.
+    pub(crate) estimate: Estimate,
 }
 
 impl Asked {
@@ -53,7 +56,7 @@ impl Asked {
             let message = "the name of the model has characters that no model has";
             return Err(own(StatusCode::BAD_REQUEST, "invalid_model", message));
         }
-        Ok(Self { model, stream, body })
+        Ok(Self { model, stream, body, estimate: Estimate::default() })
     }
 }
 
@@ -113,22 +116,27 @@ enum Begun {
 /// Responds to a chat request.
 pub(super) async fn run(mut call: Call) -> Response<GatewayBody> {
     let protocol = call.api.protocol;
-    let asked = match Asked::read(&call) {
+    let mut asked = match Asked::read(&call) {
         Ok(asked) => asked,
         Err(error) => return refuse(call.record, protocol, error),
     };
     call.record.model.clone_from(&asked.model);
     call.record.is_stream = asked.stream;
     call.record.follow(&call.state.live);
-    match plan(&call, &asked) {
-        Ok(plan) => match cached::Wanted::of(&call, &asked, &plan) {
-            Some(wanted) => {
-                let make = |load: cached::Load| Box::pin(respond(load.0, load.1, load.2)) as _;
-                Box::pin(cached::run(wanted, (call, asked, plan), make)).await
-            }
-            None => respond(call, asked, plan).await,
-        },
-        Err(error) => refuse(call.record, protocol, failure::for_client(&error)),
+    let plan = match plan(&call, &asked) {
+        Ok(plan) => plan,
+        Err(error) => return refuse(call.record, protocol, failure::for_client(&error)),
+    };
+    asked.estimate = Estimate::of_chat(&asked.body, protocol);
+    if let Err(error) = call.enter(&asked.estimate).await {
+        return refuse(call.record, protocol, error);
+    }
+    match cached::Wanted::of(&call, &asked, &plan) {
+        Some(wanted) => {
+            let make = |load: cached::Load| Box::pin(respond(load.0, load.1, load.2)) as _;
+            Box::pin(cached::run(wanted, (call, asked, plan), make)).await
+        }
+        None => respond(call, asked, plan).await,
     }
 }
 
@@ -139,10 +147,11 @@ async fn respond(mut call: Call, asked: Asked, plan: Plan) -> Response<GatewayBo
     let mut attempts = Attempts::new(plan);
     let answered = answer(&call, &asked, &mut attempts, options.strict).await;
     call.record.attempts = attempts.count;
-    let (response, member, busy) = match answered {
+    let (response, member, busy, hold) = match answered {
         Ok(answered) => answered,
         Err(failed) => return fail(call.record, protocol, failed),
     };
+    call.record.hold = Some(hold);
     call.record.provider = Some(member.provider().to_owned());
     call.record.served = Some(member.full_name());
     match response {
@@ -160,15 +169,19 @@ async fn answer(
     asked: &Asked,
     attempts: &mut Attempts,
     strict: bool,
-) -> Result<(Begun, Member, Busy), RelayError> {
+) -> Result<(Begun, Member, Busy, Hold), RelayError> {
     loop {
         let (member, busy) = attempts.begin()?;
+        let hold = call.reserve(&member, &asked.estimate).await?;
         match begin(call, asked, &member, strict).await {
             Ok(begun) => {
                 member.succeeded();
-                return Ok((begun, member, busy));
+                return Ok((begun, member, busy, hold));
             }
-            Err(failed) => attempts.failed(&member, failed).await?,
+            Err(failed) => {
+                hold.fail(&failed.error);
+                attempts.failed(&member, failed).await?;
+            }
         }
     }
 }

@@ -12,10 +12,10 @@ mod translate;
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agentloop::protocol::serve::{Operation, shown_key};
-use agentloop::{Error, Protocol};
+use agentloop::{Error, ErrorKind, Protocol};
 use bytes::Bytes;
 use http::header::CONNECTION;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
@@ -26,22 +26,63 @@ use api::Api;
 pub(crate) use chat::percent_decode;
 pub(crate) use failure::{for_client, own, respond};
 
-use crate::key::ApiKey;
+use crate::account::{Accounts, Estimate, Hold, Origin, read_tags};
+use crate::key::{self, ApiKey};
 use crate::record::{Record, Recorder};
+use crate::route::Member;
 use crate::state::State;
 use crate::stream::GatewayBody;
 
 /// The header with the id of a request.
 pub(crate) const REQUEST_ID: &str = "x-request-id";
 
+/// The wait that is proposed while the keys cannot be read.
+const KEYS_WAIT: Duration = Duration::from_secs(1);
+
 /// A request of a client that may make it.
 pub(crate) struct Call {
     pub(crate) state: Arc<State>,
     pub(crate) api: Api,
     pub(crate) key: Arc<ApiKey>,
+    pub(crate) accounts: Accounts,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) record: Record,
+}
+
+impl Call {
+    /// Begins the request, within the limits of its key and its team.
+    pub(crate) async fn enter(&mut self, estimate: &Estimate) -> Result<(), Error> {
+        let team = self.key.team.as_ref().and_then(|name| {
+            self.state.teams.get(name).cloned().or_else(|| self.accounts.find_team(name))
+        });
+        let pass = self.accounts.enter(&self.key, team.as_ref(), estimate.tokens()).await?;
+        self.record.pass = Some(pass);
+        Ok(())
+    }
+
+    /// Begins a call to a provider, within the budgets of the key and its team.
+    pub(crate) async fn reserve(
+        &self,
+        member: &Member,
+        estimate: &Estimate,
+    ) -> Result<Hold, Error> {
+        let Some(pass) = &self.record.pass else {
+            return Err(Error::new(ErrorKind::Other, "the request has not begun"));
+        };
+        let origin = Origin {
+            request: &self.record.id,
+            api: self.api.protocol,
+            call: self.record.call,
+            model: &self.record.model,
+            tags: &self.record.tags,
+            provider: member.provider(),
+            served: &member.target.model,
+        };
+        let model = member.slot.client.priced(&member.target);
+        let settings = &self.state.ledger;
+        self.accounts.reserve(pass, origin, model.as_ref(), estimate, settings).await
+    }
 }
 
 /// The head of a request, for the calls that need no body.
@@ -54,6 +95,7 @@ struct Head<'a> {
 /// Handles a request.
 pub(crate) async fn handle<B>(
     state: Arc<State>,
+    accounts: Accounts,
     recorder: Arc<dyn Recorder>,
     request: Request<B>,
     span: &tracing::Span,
@@ -70,11 +112,11 @@ where
         None => {
             let protocol = api::protocol_of_path(head.uri.path(), &head.headers);
             let mut record = Record::new(id.clone(), protocol, recorder, span.clone());
-            match admit(&state, &place, &mut record) {
+            match admit(&state, &accounts, &place, &mut record) {
                 Ok((api, key)) => match read_body(&state, &head.headers, body).await {
                     Ok(body) => {
                         let headers = head.headers;
-                        run(Call { state, api, key, headers, body, record }).await
+                        run(Call { state, api, key, accounts, headers, body, record }).await
                     }
                     Err(error) => close(refuse(record, protocol, error), head.version),
                 },
@@ -116,7 +158,12 @@ fn without_key(head: &Head<'_>) -> Option<Response<GatewayBody>> {
 }
 
 /// Returns the call and the key of a request.
-fn admit(state: &State, head: &Head<'_>, record: &mut Record) -> Result<(Api, Arc<ApiKey>), Error> {
+fn admit(
+    state: &State,
+    accounts: &Accounts,
+    head: &Head<'_>,
+    record: &mut Record,
+) -> Result<(Api, Arc<ApiKey>), Error> {
     let shown = shown_key(head.headers).or_else(|| api::key_of_query(head.uri));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let Some(shown) = shown else {
@@ -126,11 +173,21 @@ fn admit(state: &State, head: &Head<'_>, record: &mut Record) -> Result<(Api, Ar
             "the request has no API key; send it as `Authorization: Bearer`, `x-api-key` or `x-goog-api-key`",
         ));
     };
-    let Some(key) = state.keys.find(shown, now) else {
-        let message = "the API key is not known to this gateway, or has expired";
+    let hash = key::hash(shown);
+    let known = state.keys.find_hash(&hash, now).cloned();
+    let Some(key) = known.or_else(|| accounts.find_key(&hash, now)) else {
+        if !accounts.has_keys() {
+            // The key may be right: the fault is not the client's.
+            let message = "the gateway could not read its API keys yet; try again in a moment";
+            let error = own(StatusCode::SERVICE_UNAVAILABLE, "keys_unavailable", message);
+            return Err(error.with_retry_after(Some(KEYS_WAIT)));
+        }
+        let message = "the API key is not known to this gateway, was revoked, or has expired";
         return Err(own(StatusCode::UNAUTHORIZED, "invalid_api_key", message));
     };
     record.key = Some(key.name.clone());
+    record.team.clone_from(&key.team);
+    record.tags = read_tags(&key.tags, head.headers)?;
     let Some(api) = Api::of(head.method, head.uri, head.headers) else {
         let message = format!("the gateway does not serve {} {}", head.method, head.uri.path());
         return Err(own(StatusCode::NOT_FOUND, "unknown_url", message));
@@ -142,7 +199,7 @@ fn admit(state: &State, head: &Head<'_>, record: &mut Record) -> Result<(Api, Ar
         Operation::Count => "count",
         Operation::Models | Operation::Model => "models",
     };
-    Ok((api, Arc::clone(key)))
+    Ok((api, key))
 }
 
 /// Reads the body of a request that is refused, without keeping it. Returns whether it has ended.
@@ -262,5 +319,5 @@ fn new_id() -> String {
     let mut bytes = [0; 12];
     // Without random numbers all ids are the same, which hurts the log only.
     let _ = SystemRandom::new().fill(&mut bytes);
-    format!("req_{}", crate::key::hex(&bytes))
+    format!("req_{}", key::hex(&bytes))
 }

@@ -5,13 +5,14 @@ use agentloop::protocol::serve::{
     Operation, read_embed, write_count, write_embed, write_model, write_models,
 };
 use agentloop::relay::{RelayError, RelayRequest};
-use agentloop::{ChatRequest, Error, ErrorKind, Protocol, Usage, Warning, WarningKind};
+use agentloop::{ChatRequest, Cost, Error, ErrorKind, Protocol, Usage, Warning, WarningKind};
 use bytes::Bytes;
 use http::{Response, StatusCode};
 
 use super::attempt::Attempts;
 use super::chat::{self, Asked, gemini_method, json_text, percent_decode};
 use super::{Call, cached, failure, headers, json, own, refuse, translate};
+use crate::account::{Estimate, Hold};
 use crate::models::allowed;
 use crate::route::{Member, Plan};
 use crate::stream::GatewayBody;
@@ -114,12 +115,16 @@ async fn count_one(request: &ChatRequest, member: &Member, bytes: usize) -> Coun
 /// Turns texts into vectors.
 pub(super) async fn embed(mut call: Call) -> Response<GatewayBody> {
     let protocol = call.api.protocol;
-    let (asked, plan) = match read(&call) {
+    let (mut asked, plan) = match read(&call) {
         Ok(read) => read,
         Err(error) => return refuse(call.record, protocol, failure::for_client(&error)),
     };
     call.record.model.clone_from(&asked.model);
     call.record.follow(&call.state.live);
+    asked.estimate = Estimate::of_embed(&asked.body);
+    if let Err(error) = call.enter(&asked.estimate).await {
+        return refuse(call.record, protocol, error);
+    }
     match cached::Wanted::of(&call, &asked, &plan) {
         Some(wanted) => {
             let make = |load: cached::Load| Box::pin(respond(load.0, load.1, load.2)) as _;
@@ -136,33 +141,46 @@ async fn respond(mut call: Call, asked: Asked, plan: Plan) -> Response<GatewayBo
     let embedded = embed_any(&call, &asked, &mut attempts).await;
     call.record.attempts = attempts.count;
     match embedded {
-        Ok(((body, usage, warnings), member)) => {
+        Ok((vectors, member, hold)) => {
             call.record.provider = Some(member.provider().to_owned());
-            call.record.usage = usage;
+            call.record.served = Some(member.full_name());
+            call.record.usage = vectors.usage;
+            call.record.cost = vectors.cost;
+            call.record.hold = Some(hold);
             call.record.is_complete = true;
-            let mut response = json(call.record, body);
-            headers::warn(response.headers_mut(), &warnings);
+            let mut response = json(call.record, vectors.body);
+            headers::warn(response.headers_mut(), &vectors.warnings);
             response
         }
         Err(failed) => chat::fail(call.record, protocol, failed),
     }
 }
 
-type Vectors = (Bytes, Option<Usage>, Vec<Warning>);
+/// The response to a request for embeddings.
+struct Vectors {
+    body: Bytes,
+    usage: Option<Usage>,
+    cost: Option<Cost>,
+    warnings: Vec<Warning>,
+}
 
 async fn embed_any(
     call: &Call,
     asked: &Asked,
     attempts: &mut Attempts,
-) -> Result<(Vectors, Member), RelayError> {
+) -> Result<(Vectors, Member, Hold), RelayError> {
     loop {
         let (member, _busy) = attempts.begin()?;
+        let hold = call.reserve(&member, &asked.estimate).await?;
         match embed_one(call, asked, &member).await {
             Ok(vectors) => {
                 member.succeeded();
-                return Ok((vectors, member));
+                return Ok((vectors, member, hold));
             }
-            Err(failed) => attempts.failed(&member, failed).await?,
+            Err(failed) => {
+                hold.fail(&failed.error);
+                attempts.failed(&member, failed).await?;
+            }
         }
     }
 }
@@ -187,19 +205,17 @@ async fn embed_one(call: &Call, asked: &Asked, member: &Member) -> Result<Vector
             request.method = Some(gemini_method(&call.api.path));
         }
         let mut response = client.relay(request).await?;
-        let bytes = response.body.take_whole().unwrap_or_default();
-        let usage = usage_of(&bytes);
-        return Ok((bytes, usage, response.warnings));
+        let body = response.body.take_whole().unwrap_or_default();
+        let usage = usage_of(&body);
+        return Ok(Vectors { body, usage, cost: None, warnings: response.warnings });
     }
     let served = read_embed(protocol, &call.api.path, &call.body)?;
     let mut request = served.request;
     request.model.clone_from(&member.model);
     let response = client.embed(request).await?;
-    let mut usage = Usage::default();
-    usage.prompt_tokens = response.usage.as_ref().map(|usage| usage.prompt_tokens);
-    usage.total_tokens = usage.prompt_tokens;
-    let warnings = response.warnings.clone();
-    Ok((write_embed(&response, served.form), Some(usage), warnings))
+    let usage = response.usage.as_ref().map(|usage| Usage::new(usage.prompt_tokens, 0));
+    let (cost, warnings) = (response.cost.clone(), response.warnings.clone());
+    Ok(Vectors { body: write_embed(&response, served.form), usage, cost, warnings })
 }
 
 /// Returns the tokens that a response with vectors reports.
@@ -207,10 +223,8 @@ fn usage_of(body: &[u8]) -> Option<Usage> {
     let fields = crate::body::scan::fields(body).ok()?;
     let (_, place) = fields.iter().find(|(name, _)| &body[name.clone()] == b"usage")?;
     let value: serde_json::Value = serde_json::from_slice(&body[place.clone()]).ok()?;
-    let mut usage = Usage::default();
-    usage.prompt_tokens = value.get("prompt_tokens").and_then(serde_json::Value::as_u64);
-    usage.total_tokens = usage.prompt_tokens;
-    usage.prompt_tokens.map(|_| usage)
+    let tokens = value.get("prompt_tokens").and_then(serde_json::Value::as_u64)?;
+    Some(Usage::new(tokens, 0))
 }
 
 fn read(call: &Call) -> Result<(Asked, Plan), Error> {

@@ -301,7 +301,8 @@ async fn respond(
         Face::Api => {
             let span = gateway.open_span(request.headers());
             let (state, recorder) = (gateway.state(), gateway.recorder());
-            let handling = call::handle(state, recorder, request, &span);
+            let accounts = gateway.accounts().clone();
+            let handling = call::handle(state, accounts, recorder, request, &span);
             // The spans of calls to providers belong to that of the request.
             handling.instrument(span.clone()).await
         }

@@ -45,6 +45,11 @@ pub fn check_name(name: &str) -> Result<()> {
     )))
 }
 
+/// Returns whether a word can be a tag: letters, digits, `-`, `_`, `.` and `:`.
+pub(crate) fn is_tag(word: &str) -> bool {
+    is_word(word, "-_.:")
+}
+
 fn is_word(text: &str, extra: &str) -> bool {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || extra.contains(letter);
     !text.is_empty() && text.len() <= MAX_NAME_BYTES && text.chars().all(is_plain)
@@ -122,7 +127,7 @@ impl KeyRecord {
                     ));
             }
         }
-        if self.tags.len() > MAX_TAGS || !self.tags.iter().all(|tag| is_word(tag, "-_.:")) {
+        if self.tags.len() > MAX_TAGS || !self.tags.iter().all(|tag| is_tag(tag)) {
             return Err(wrong("the tags cannot be used").with_hint(format!(
                 "use at most {MAX_TAGS} of at most {MAX_NAME_BYTES} letters, digits, `-`, `_`, `.` and `:`"
             )));

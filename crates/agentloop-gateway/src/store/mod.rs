@@ -21,6 +21,7 @@ use std::fmt;
 
 use agentloop::{BoxFuture, Result};
 
+pub(crate) use check::is_tag;
 pub use check::{
     MAX_BUDGET_DOLLARS, MAX_LIMIT, MAX_NAME_BYTES, MAX_PATTERN_BYTES, MAX_PATTERNS, MAX_TAGS,
     check_name,

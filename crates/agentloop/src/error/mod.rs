@@ -153,6 +153,22 @@ impl Error {
         &self.0.causes
     }
 
+    /// Returns whether the provider may have started to respond, which costs money: not after an error status or a connection that
+    /// was never made, but after a timeout, a broken connection or a truncated response.
+    pub fn may_have_begun(&self) -> bool {
+        let silent = matches!(
+            self.kind(),
+            ErrorKind::Timeout
+                | ErrorKind::Connection
+                | ErrorKind::IncompleteStream
+                | ErrorKind::Protocol
+                | ErrorKind::TooLarge
+                | ErrorKind::Cancelled
+        );
+        // After a broken connection it is not known.
+        self.began().unwrap_or(self.status().is_none() && silent)
+    }
+
     /// Returns whether the provider had started to respond, which may cost money. `None` if that is not known.
     pub(crate) fn began(&self) -> Option<bool> {
         self.0.began

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::{Abilities, Date, ModelRestrictions, Price, cost};
-use crate::chat::{Cost, Effort, Usage};
+use crate::chat::{Cost, Effort, Usage, Usd};
 
 /// The data of one model. An absent field is unknown; it does not mean no or zero.
 ///
@@ -153,5 +153,37 @@ impl ModelData {
         let prompt = usage.prompt_tokens?;
         let price = self.price(prompt, when, service_tier)?;
         cost::of(price, prompt, completion, &usage.details).map(Cost::from_prices)
+    }
+
+    /// Returns the most that a call with so many tokens costs, or `None` if its price is not known. Tokens of the prompt may be
+    /// written to a cache, which costs more than reading them.
+    ///
+    /// ```
+    /// use std::time::SystemTime;
+    /// use agentloop::models::ModelCatalog;
+    ///
+    /// let catalog = ModelCatalog::embedded();
+    /// let model = catalog.lookup("openai", "gpt-4o").expect("it is well known");
+    /// let most = model.most(1_000, 100, SystemTime::now(), None).expect("its price is known");
+    /// assert_eq!(most.to_string(), "0.0035");
+    /// ```
+    pub fn most(
+        &self,
+        prompt_tokens: u64,
+        completion_tokens: u64,
+        when: SystemTime,
+        service_tier: Option<&str>,
+    ) -> Option<Usd> {
+        let mut usage = Usage {
+            prompt_tokens: Some(prompt_tokens),
+            completion_tokens: Some(completion_tokens),
+            ..Usage::default()
+        };
+        let plain = self.cost(&usage, when, service_tier)?.usd;
+        usage.details.cache_write_tokens = Some(prompt_tokens);
+        let written = self.cost(&usage, when, service_tier).map_or(plain, |cost| cost.usd);
+        usage.details.cache_write_hour_tokens = Some(prompt_tokens);
+        let for_an_hour = self.cost(&usage, when, service_tier).map_or(plain, |cost| cost.usd);
+        Some(plain.max(written).max(for_an_hour))
     }
 }

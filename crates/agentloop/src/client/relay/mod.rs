@@ -19,6 +19,7 @@ use super::{AgentLoop, Inner, Reading, Reply, encode};
 use crate::chat::{ChatRequest, EmbedRequest, ExtraHeaders, Protocol, Warning};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES};
+use crate::models::ModelData;
 use crate::protocol::serve::Operation;
 use crate::protocol::{
     self, Call, ChatDecoder, DecodeContext, Emitter, Encoded, OutputForm, codec, params,
@@ -155,6 +156,11 @@ impl AgentLoop {
     /// Fails if the name cannot be resolved.
     pub fn target(&self, model: &str) -> Result<Arc<Target>> {
         self.inner().registry.resolve(model)
+    }
+
+    /// Returns the data of a target's model, if its prices are known.
+    pub fn priced(&self, target: &Target) -> Option<Arc<ModelData>> {
+        target.priced(&self.inner().prices)
     }
 
     /// Returns the protocol in which a request is sent.

@@ -49,7 +49,8 @@ pub enum GatewayWithoutRedis {
 pub struct GatewayLedger {
     /// Rows older than this many days are deleted. Without it they are kept.
     pub keep_days: Option<u32>,
-    /// The tokens that are reserved for a response of which neither the request nor the data of the model limits the length.
+    /// The most tokens that are reserved for a response whose length the request does not limit: 16,384 unless it is set. If the model
+    /// can write less, that is reserved.
     pub reserve_tokens: Option<u64>,
     /// Lets keys with a budget use models whose price is not known. They count without a cost.
     pub allow_unpriced: bool,

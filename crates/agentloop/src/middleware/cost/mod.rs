@@ -283,7 +283,7 @@ impl Call {
             },
             Ending::Failed(error) => match error.partial() {
                 Some(partial) => self.estimated(Some(&partial.usage), seen.content_bytes),
-                None if may_have_begun(error) => self.estimated(None, 0),
+                None if error.may_have_begun() => self.estimated(None, 0),
                 None => self.reported(Cow::Owned(Usage::default()), None),
             },
             Ending::Dropped => self.estimated(seen.usage.as_deref(), seen.content_bytes),
@@ -326,28 +326,7 @@ fn most(request: &Request, provider: &Provider, model: &ModelData, now: SystemTi
         }
         None => (0, None),
     };
-    let prompt = estimate::prompt_tokens(request);
-    let mut usage =
-        Usage { prompt_tokens: Some(prompt), completion_tokens: Some(longest), ..Usage::default() };
-    let plain = model.cost(&usage, now, tier)?.usd;
-    // Tokens that are written to a cache cost more than others.
-    usage.details.cache_write_tokens = Some(prompt);
-    Some(model.cost(&usage, now, tier).map_or(plain, |cost| cost.usd.max(plain)))
-}
-
-/// Returns whether the provider may have started to respond, which costs money. After a broken connection that is not
-/// known.
-fn may_have_begun(error: &Error) -> bool {
-    let silent = matches!(
-        error.kind(),
-        ErrorKind::Timeout
-            | ErrorKind::Connection
-            | ErrorKind::IncompleteStream
-            | ErrorKind::Protocol
-            | ErrorKind::TooLarge
-            | ErrorKind::Cancelled
-    );
-    error.began().unwrap_or(error.status().is_none() && silent)
+    model.most(estimate::prompt_tokens(request), longest, now, tier)
 }
 
 impl fmt::Debug for Costs {

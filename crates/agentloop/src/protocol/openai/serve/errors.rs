@@ -31,7 +31,8 @@ fn error_type(kind: ErrorKind) -> &'static str {
 fn error_code(error: &Error) -> Option<&str> {
     let known = match error.kind() {
         // Clients recognize this one and do not try again.
-        ErrorKind::Quota | ErrorKind::SpendingLimit => return Some("insufficient_quota"),
+        ErrorKind::Quota => return Some("insufficient_quota"),
+        ErrorKind::SpendingLimit => Some("insufficient_quota"),
         ErrorKind::RateLimit => Some("rate_limit_exceeded"),
         ErrorKind::Auth | ErrorKind::MissingKey => Some("invalid_api_key"),
         ErrorKind::ContextLength => Some("context_length_exceeded"),

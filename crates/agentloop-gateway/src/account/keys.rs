@@ -1,0 +1,61 @@
+//! The keys and teams of the store.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use super::Accounts;
+use super::scope::Scope;
+use crate::key::{ApiKey, Hash, KeyRing};
+use crate::store::{KeyTable, Limits};
+
+/// The keys and teams of the store, as they are used.
+#[derive(Debug, Default)]
+pub(super) struct StoredKeys {
+    keys: KeyRing,
+    teams: HashMap<String, Arc<Limits>>,
+    /// Whether they were ever read.
+    is_known: bool,
+    pub(super) table: KeyTable,
+}
+
+impl Accounts {
+    /// Sets the keys and teams of the store. The sums of new budgets must be known before: see [`wanted`](Self::wanted).
+    pub(crate) fn set_keys(&self, table: KeyTable) {
+        let mut keys = KeyRing::default();
+        for record in table.keys.iter().filter(|record| record.revoked_ms.is_none()) {
+            keys.add_record(record);
+        }
+        let limits = |limits: &Limits| Arc::new(limits.clone());
+        let teams = table.teams.iter().map(|team| (team.name.clone(), limits(&team.limits)));
+        let stored = StoredKeys { keys, teams: teams.collect(), is_known: true, table };
+        *self.0.stored.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(stored);
+    }
+
+    pub(super) fn stored_keys(&self) -> Arc<StoredKeys> {
+        Arc::clone(&self.0.stored.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the key of the store with a hash, if it is valid now (Unix time).
+    pub(crate) fn find_key(&self, hash: &Hash, now: u64) -> Option<Arc<ApiKey>> {
+        self.stored_keys().keys.find_hash(hash, now).cloned()
+    }
+
+    /// Returns whether the keys of the store were ever read. If not, a key that is not found may be there.
+    pub(crate) fn has_keys(&self) -> bool {
+        !self.0.keep.has_store() || self.stored_keys().is_known
+    }
+
+    /// Returns the limits of a team of the store.
+    pub(crate) fn find_team(&self, name: &str) -> Option<Arc<Limits>> {
+        self.stored_keys().teams.get(name).cloned()
+    }
+
+    /// Sets the keys and teams of the configuration that have a budget.
+    pub(crate) fn set_configured(&self, scopes: Vec<(Scope, Limits)>) {
+        *self.0.configured.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(scopes);
+    }
+
+    pub(super) fn configured(&self) -> Arc<Vec<(Scope, Limits)>> {
+        Arc::clone(&self.0.configured.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,101 @@
+//! What the store has of the sums of budgets.
+
+use agentloop::Usd;
+
+use super::Accounts;
+use super::scope::Scope;
+use super::window::starts;
+use crate::store::{KeyTable, LedgerRow, Limits, PriceId};
+
+/// A sum that is read from the store: of the rows of a key or a team since a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) scope: Scope,
+    pub(crate) since_ms: i64,
+}
+
+impl Accounts {
+    /// Returns the sums of budgets that must be read from the store: those that are not known, or `all` of them if other gateways use
+    /// the same store. `table` has keys and teams that are about to be set; without it they are those that are in use.
+    ///
+    /// No row may be stored between the question to the store and [`set_base`](Self::set_base): it would be counted in neither sum.
+    pub(crate) fn wanted(&self, table: Option<&KeyTable>, all: bool) -> Vec<Wanted> {
+        let stored = self.stored_keys();
+        let table = table.unwrap_or(&stored.table);
+        let mut scopes: Vec<(Scope, &Limits)> = Vec::new();
+        for key in table.keys.iter().filter(|key| key.revoked_ms.is_none()) {
+            scopes.push((Scope::Key(key.name.clone()), &key.limits));
+        }
+        for team in &table.teams {
+            scopes.push((Scope::Team(team.name.clone()), &team.limits));
+        }
+        let configured = self.configured();
+        scopes.extend(configured.iter().map(|(scope, limits)| (scope.clone(), limits)));
+        let now = starts(self.now_ms());
+        let mut wanted: Vec<Wanted> = Vec::new();
+        for (scope, limits) in scopes {
+            if limits.budgets.is_empty() {
+                continue;
+            }
+            let account = self.account(&scope);
+            let mut used = account.lock();
+            used.roll(&now);
+            let mut times = used.wanted(limits, all);
+            // Several periods can begin on the same day.
+            times.sort_unstable();
+            times.dedup();
+            let each = times.into_iter().map(|since_ms| Wanted { scope: scope.clone(), since_ms });
+            wanted.extend(each);
+        }
+        wanted
+    }
+
+    /// Sets the sum of the rows of the store since the beginning of a period.
+    pub(crate) fn set_base(&self, scope: &Scope, since_ms: i64, usd: Usd) {
+        self.account(scope).lock().set_base(since_ms, usd);
+    }
+
+    /// Adds rows of an earlier process that are not stored yet. All of them must be added before the first is stored.
+    pub(crate) fn add_unstored(&self, row: &LedgerRow) {
+        self.each_account(row, |used, at, usd| used.add_unstored(at, usd));
+    }
+
+    /// Notes that rows are in the store now.
+    pub(crate) fn rows_stored(&self, rows: &[LedgerRow]) {
+        for row in rows {
+            self.each_account(row, |used, at, usd| used.stored(at, usd));
+        }
+    }
+
+    fn each_account(
+        &self,
+        row: &LedgerRow,
+        change: impl Fn(&mut super::scope::Used, &super::window::Starts, Usd),
+    ) {
+        let Some(usd) = row.usd.filter(|usd| *usd != Usd::default()) else { return };
+        let (at, now) = (starts(row.time_ms), starts(self.now_ms()));
+        let team = row.team.as_deref().map(|name| self.team(name));
+        for account in [Some(self.key(&row.key)), team].into_iter().flatten() {
+            let mut used = account.lock();
+            used.roll(&now);
+            change(&mut used, &at, usd);
+        }
+    }
+
+    fn account(&self, scope: &Scope) -> std::sync::Arc<super::scope::Account> {
+        match scope {
+            Scope::Key(name) => self.key(name),
+            Scope::Team(name) => self.team(name),
+        }
+    }
+
+    /// Returns the prices that were used since the last time, for the store.
+    pub(crate) fn take_prices(&self) -> Vec<(PriceId, String)> {
+        self.0.prices.take_new()
+    }
+
+    /// Puts prices back that could not be stored.
+    pub(crate) fn put_back_prices(&self, prices: Vec<(PriceId, String)>) {
+        self.0.prices.put_back(prices);
+    }
+}
