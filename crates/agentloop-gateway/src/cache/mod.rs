@@ -4,6 +4,8 @@ mod canonical;
 mod entry;
 mod flight;
 mod key;
+#[cfg(all(test, feature = "redis"))]
+mod redis_tests;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -84,7 +86,10 @@ impl Cache {
         let name = config.redis.as_ref().and_then(|redis| redis.url_env.as_deref());
         let is_used = config.routes.values().any(|route| route.cache.is_some());
         match name.filter(|_| is_used) {
-            None => Ok(Self::with(Arc::new(MemoryStore::new(MAX_CACHE_BYTES)), None)),
+            None => {
+                let store = Arc::new(MemoryStore::new(MAX_CACHE_BYTES));
+                Ok(Self::with(store, CACHE_STORE_DEADLINE, None))
+            }
             Some(name) => {
                 let Some(url) = variable(name).filter(|url| !url.trim().is_empty()) else {
                     let message =
@@ -93,13 +98,13 @@ impl Cache {
                         .with_hint("set it to the URL of the server before the gateway starts"));
                 };
                 let url = Secret::new(url.trim().to_owned());
-                Ok(Self::with(in_redis(&url)?, Some(url)))
+                Ok(Self::with(in_redis(&url)?, CACHE_STORE_DEADLINE, Some(url)))
             }
         }
     }
 
-    fn with(store: Arc<dyn CacheStore>, url: Option<Secret>) -> Arc<Self> {
-        let store = GuardedStore::new(store, CACHE_STORE_DEADLINE);
+    fn with(store: Arc<dyn CacheStore>, deadline: Duration, url: Option<Secret>) -> Arc<Self> {
+        let store = GuardedStore::new(store, deadline);
         let (flights, held) = (Mutex::default(), AtomicUsize::new(0));
         Arc::new(Self { store, url, flights, held })
     }

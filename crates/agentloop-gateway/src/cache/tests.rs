@@ -69,7 +69,7 @@ impl Upstream {
 }
 
 fn cache() -> Arc<Cache> {
-    Cache::with(Arc::new(MemoryStore::new(MAX_CACHE_BYTES)), None)
+    Cache::with(Arc::new(MemoryStore::new(MAX_CACHE_BYTES)), CACHE_STORE_DEADLINE, None)
 }
 
 fn key(number: u8) -> CacheKey {
@@ -305,7 +305,7 @@ async fn errors_incomplete_and_large_responses_are_not_stored() {
 #[tokio::test]
 async fn the_memory_of_the_cache_is_bounded() {
     let store = Arc::new(MemoryStore::new(MAX_CACHE_BYTES));
-    let cache = Cache::with(Arc::clone(&store) as Arc<dyn CacheStore>, None);
+    let cache = Cache::with(Arc::clone(&store) as Arc<dyn CacheStore>, CACHE_STORE_DEADLINE, None);
     for number in 0..100 {
         respond(&cache, number, StatusCode::OK, vec![b'x'; 1 << 20].into(), true).await;
         assert!(store.bytes() <= MAX_CACHE_BYTES);
@@ -328,7 +328,7 @@ async fn a_store_that_stalls_is_left_alone() {
         }
     }
     let store = Arc::new(Stalled::default());
-    let cache = Cache::with(Arc::clone(&store) as Arc<dyn CacheStore>, None);
+    let cache = Cache::with(Arc::clone(&store) as Arc<dyn CacheStore>, CACHE_STORE_DEADLINE, None);
     let began = tokio::time::Instant::now();
     for _ in 0..10 {
         assert_eq!(cache.load(&key(1)).await, None);

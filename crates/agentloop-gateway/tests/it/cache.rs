@@ -190,6 +190,109 @@ async fn many_equal_requests_at_once_make_one_call() {
     }
 }
 
+/// Sends a request with a key.
+async fn ask(stage: &Stage, key: &str, path: &str, body: &Value) -> Reply {
+    let request = Request::post(stage.at(path)).header("x-api-key", key);
+    stage.send(request, body.to_string()).await
+}
+
+#[tokio::test]
+async fn a_key_never_gets_the_response_of_another_that_it_may_not_share() {
+    let settings = "[gateway.keys.other]\nkey_env='OTHER'\n[gateway.keys.limited]\nkey_env='LIMITED'\nmodels=['chat/echo']\n\
+        [gateway.routes.own]\nmodels=['chat/long-9']\ncache={}\n\
+        [gateway.routes.ours]\nmodels=['chat/long-9']\ncache={shared_by='all'}\n";
+    let stage = Stage::with(Simulator::new(), settings).await;
+    for stream in [false, true] {
+        let (path, body) = chat(Protocol::OpenAiChat, "own", stream);
+        for (key, expected) in
+            [(KEY, "miss"), ("sk-OTHER", "miss"), (KEY, "hit"), ("sk-OTHER", "hit")]
+        {
+            let reply = ask(&stage, key, &path, &body).await;
+            assert_eq!((reply.status, result(&reply)), (200, expected), "{key} stream {stream}");
+        }
+        let (path, body) = chat(Protocol::OpenAiChat, "ours", stream);
+        for (key, expected) in [(KEY, "miss"), ("sk-OTHER", "hit"), (KEY, "hit")] {
+            let reply = ask(&stage, key, &path, &body).await;
+            assert_eq!((reply.status, result(&reply)), (200, expected), "{key} stream {stream}");
+        }
+        // What is cached for all is still only for keys that may use the route.
+        for key in ["sk-LIMITED", "sk-unknown"] {
+            let reply = ask(&stage, key, &path, &body).await;
+            assert!(matches!(reply.status, 401 | 403), "{key}: {}", reply.text());
+            assert_eq!(result(&reply), "", "{key}");
+        }
+    }
+}
+
+/// The gateway keeps a conversation under the key that began it, and so its response is not for others.
+#[tokio::test]
+async fn responses_that_are_stored_or_continued_stay_with_their_key() {
+    let settings = "[gateway.keys.other]\nkey_env='OTHER'\n\
+        [gateway.routes.ours]\nmodels=['claude/long-9']\ncache={shared_by='all'}\n";
+    let stage = Stage::with(Simulator::new(), settings).await;
+    let path = "/v1/responses";
+    let kept = json!({ "model": "ours", "input": "Hi" });
+    let first = ask(&stage, KEY, path, &kept).await;
+    let again = ask(&stage, KEY, path, &kept).await;
+    let other = ask(&stage, "sk-OTHER", path, &kept).await;
+    assert_eq!((result(&first), result(&again), result(&other)), ("miss", "hit", "miss"));
+    assert_ne!(first.json()["id"], other.json()["id"]);
+    let next = json!({ "model": "ours", "input": "Go on", "store": false, "previous_response_id": again.json()["id"] });
+    assert_eq!(result(&ask(&stage, KEY, path, &next).await), "miss");
+    assert_eq!(result(&ask(&stage, KEY, path, &next).await), "hit");
+    assert_eq!(ask(&stage, "sk-OTHER", path, &next).await.status, 404);
+    let free = json!({ "model": "ours", "input": "Hi", "store": false });
+    assert_eq!(result(&ask(&stage, KEY, path, &free).await), "miss");
+    assert_eq!(result(&ask(&stage, "sk-OTHER", path, &free).await), "hit");
+    let background = json!({ "model": "ours", "input": "Hi", "background": true });
+    assert_eq!(result(&ask(&stage, KEY, path, &background).await), "");
+}
+
+/// A reload keeps what is cached, and a route with other models has other responses.
+#[tokio::test]
+async fn a_reload_keeps_the_cache_but_not_for_other_models() {
+    let route = |models: &str| format!("[gateway.routes.one]\nmodels=[{models}]\ncache={{}}\n");
+    let stage = Stage::with(Simulator::new(), &route("'chat/long-9'")).await;
+    let (path, body) = chat(Protocol::OpenAiChat, "one", false);
+    assert_eq!(result(&stage.post(&path, &body).await), "miss");
+    for (models, expected) in [
+        ("'chat/long-9'", "hit"),
+        ("'chat/long-9','claude/echo'", "miss"),
+        ("'chat/long-9'", "hit"),
+    ] {
+        stage.gateway.reload(stage.state(&route(models)));
+        assert_eq!(result(&stage.post(&path, &body).await), expected, "{models}");
+    }
+}
+
+#[tokio::test]
+async fn mistakes_in_the_settings_of_a_cache_are_named() {
+    for (cache, wrong) in [
+        ("{ttl=0}", "more than 0"),
+        ("{ttl=-1}", "`cache.ttl`"),
+        ("{ttl=1e300}", "`cache.ttl`"),
+        ("{ttl=1e9}", "longer than a year"),
+    ] {
+        let text = format!("[gateway.routes.one]\nmodels=['sim/echo']\ncache={cache}\n");
+        let config = agentloop::Config::parse(&text).unwrap();
+        let client =
+            agentloop::AgentLoop::builder().provider(agentloop_sim::provider()).build().unwrap();
+        let error = agentloop_gateway::State::new(
+            &client,
+            &config.gateway.unwrap(),
+            agentloop_gateway::KeyRing::default(),
+            &|_| None,
+        )
+        .unwrap_err()
+        .to_string();
+        assert!(error.contains("gateway.routes.one") && error.contains(wrong), "{error}");
+    }
+    for cache in ["{shared_by='world'}", "{tll=1}", "true"] {
+        let text = format!("[gateway.routes.one]\nmodels=['sim/echo']\ncache={cache}\n");
+        assert!(agentloop::Config::parse(&text).is_err(), "{cache}");
+    }
+}
+
 /// A provider that sends the first part of a stream, and the rest when it is allowed to.
 struct Gate {
     address: String,

@@ -29,7 +29,7 @@ pub(crate) struct Stage {
     pub(crate) url: String,
     pub(crate) records: Records,
     pub(crate) server: Server,
-    _upstream: agentloop_sim::Server,
+    upstream: agentloop_sim::Server,
 }
 
 /// The records of finished requests, in a short form.
@@ -84,8 +84,8 @@ pub(crate) fn upstream(name: &str, protocol: Protocol, address: &str) -> Provide
     Provider::compatible(protocol, name.to_owned(), format!("http://{address}/{version}"))
 }
 
-/// Starts a gateway with settings in front of an upstream at `address`.
-pub(crate) async fn gateway_at(address: &str, settings: &str) -> (Gateway, Server, Records) {
+/// Returns the state of settings in front of an upstream at `address`.
+fn state_at(address: &str, settings: &str) -> State {
     let config =
         Config::parse(&format!("[gateway.keys.test]\nkey_env='TEST'\n{settings}")).unwrap();
     let mut builder = AgentLoop::builder().config(&config);
@@ -96,8 +96,14 @@ pub(crate) async fn gateway_at(address: &str, settings: &str) -> (Gateway, Serve
     let state = State::new(&client, &config.gateway.unwrap(), KeyRing::default(), &|name| {
         Some(if name == "TEST" { KEY.to_owned() } else { format!("sk-{name}") })
     });
+    state.unwrap()
+}
+
+/// Starts a gateway with settings in front of an upstream at `address`.
+pub(crate) async fn gateway_at(address: &str, settings: &str) -> (Gateway, Server, Records) {
+    let state = state_at(address, settings);
     let records = Records::default();
-    let gateway = Gateway::with_recorders(state.unwrap(), vec![Arc::new(records.clone())]);
+    let gateway = Gateway::with_recorders(state, vec![Arc::new(records.clone())]);
     let server = gateway.listen("127.0.0.1:0").await.unwrap();
     (gateway, server, records)
 }
@@ -112,7 +118,12 @@ impl Stage {
         let address = upstream.address().to_string();
         let (gateway, server, records) = gateway_at(&address, settings).await;
         let url = format!("http://{}", server.address());
-        Self { simulator, gateway, url, records, server, _upstream: upstream }
+        Self { simulator, gateway, url, records, server, upstream }
+    }
+
+    /// Returns the state of other settings, for a reload.
+    pub(crate) fn state(&self, settings: &str) -> State {
+        state_at(&self.upstream.address().to_string(), settings)
     }
 
     /// Returns a client of the library that speaks one API to the gateway.

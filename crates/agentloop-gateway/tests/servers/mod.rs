@@ -7,3 +7,5 @@
 pub(crate) mod postgres;
 #[cfg(feature = "postgres")]
 pub(crate) mod proxy;
+#[cfg(feature = "redis")]
+pub(crate) mod redis;
