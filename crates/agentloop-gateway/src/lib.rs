@@ -46,6 +46,8 @@ mod state;
 mod store;
 mod stored;
 mod stream;
+#[allow(dead_code, reason = "the accounts start it next")]
+mod sync;
 
 #[cfg(test)]
 #[path = "../tests/servers/mod.rs"]

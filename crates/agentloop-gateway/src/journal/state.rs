@@ -305,7 +305,7 @@ impl State {
     }
 
     pub(super) fn has_rows(&self) -> bool {
-        self.on_way.is_none() && (!self.ready.is_empty() || self.loaded < self.last)
+        self.on_way.is_none() && self.stored < self.last
     }
 
     pub(super) fn unstored(&self) -> u64 {
