@@ -14,6 +14,7 @@ use super::refusal::{not_recorded, over_budget, without_price};
 use super::scope::Scope;
 use super::window::{Starts, starts};
 use super::{Accounts, Pass};
+use crate::cluster::Claim;
 use crate::key::ApiKey;
 use crate::store::{LedgerRow, Outcome};
 
@@ -59,6 +60,8 @@ pub(crate) struct Hold {
     pass: Arc<Pass>,
     starts: (Starts, Starts),
     priced: Option<Priced>,
+    /// What the other gateways know of it.
+    claim: Option<Claim>,
     /// The row that counts if nothing more is heard. Absent once the call has ended.
     row: Option<Box<LedgerRow>>,
     began: Instant,
@@ -70,10 +73,6 @@ impl Accounts {
     /// # Errors
     ///
     /// When a budget has not enough left, or cannot be applied.
-    #[expect(
-        clippy::unused_async,
-        reason = "budgets that several gateways share are asked for here"
-    )]
     pub(crate) async fn reserve(
         &self,
         pass: &Arc<Pass>,
@@ -91,6 +90,8 @@ impl Accounts {
         }
         let amount = most.unwrap_or_default();
         let now = self.now_ms();
+        // First, because it waits: a request that ends while it waits gives it back.
+        let claim = self.reserve_shared(pass, amount, now, origin.api).await?;
         let starts = self.take(pass, amount, now, origin.api)?;
         let row = LedgerRow {
             outcome: Outcome::Unknown,
@@ -107,6 +108,7 @@ impl Accounts {
             pass: Arc::clone(pass),
             starts,
             priced,
+            claim,
             row: Some(Box::new(row)),
             began: Instant::now(),
         };
@@ -259,7 +261,10 @@ impl Hold {
     }
 
     /// Exchanges the reserved amount for the cost.
-    fn change(&self, reserved: Usd, cost: Usd) {
+    fn change(&mut self, reserved: Usd, cost: Usd) {
+        if let Some(claim) = self.claim.take() {
+            claim.settle(cost);
+        }
         self.pass.key.0.lock().settle(&self.starts.0, reserved, cost);
         if let Some((account, _)) = &self.pass.team {
             account.lock().settle(&self.starts.1, reserved, cost);

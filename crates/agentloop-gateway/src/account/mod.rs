@@ -12,8 +12,11 @@ mod keep;
 mod keys;
 mod pass;
 mod price;
+#[cfg(feature = "redis")]
+mod redis;
 mod refusal;
 mod scope;
+mod shared;
 mod sums;
 mod tags;
 mod window;
@@ -24,7 +27,7 @@ mod tests;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentloop::Usd;
@@ -40,6 +43,7 @@ use self::keys::StoredKeys;
 use self::price::Prices;
 use self::scope::Account;
 pub(crate) use self::scope::Scope;
+use crate::cluster::Cluster;
 use crate::store::Limits;
 
 /// What keys and teams have used, and what they may still use.
@@ -71,6 +75,10 @@ struct Inner {
     /// The keys and teams of the configuration that have a budget.
     configured: RwLock<Arc<Vec<(Scope, Limits)>>>,
     prices: Prices,
+    /// Other gateways that count together with this one.
+    cluster: OnceLock<Arc<dyn Cluster>>,
+    /// How many rows of earlier processes are not stored yet.
+    replaying: AtomicU64,
     clock: Box<Clock>,
 }
 
@@ -100,6 +108,8 @@ impl Accounts {
             stored: RwLock::default(),
             configured: RwLock::default(),
             prices: Prices::default(),
+            cluster: OnceLock::new(),
+            replaying: AtomicU64::new(0),
             clock,
         }))
     }

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::Accounts;
 use super::refusal::over_limit;
 use super::scope::{Account, Scope};
+use crate::cluster::Entry;
 use crate::key::ApiKey;
 use crate::store::Limits;
 
@@ -21,6 +22,8 @@ pub(crate) struct Pass {
     taken: u64,
     /// The tokens that were used.
     used: AtomicU64,
+    /// What the other gateways know of it.
+    entry: Option<Entry>,
 }
 
 impl std::fmt::Debug for Pass {
@@ -35,10 +38,6 @@ impl Accounts {
     /// # Errors
     ///
     /// When a limit of the key or of the team is reached.
-    #[expect(
-        clippy::unused_async,
-        reason = "limits that several gateways share are asked for here"
-    )]
     pub(crate) async fn enter(
         &self,
         key: &Arc<ApiKey>,
@@ -68,7 +67,16 @@ impl Accounts {
             used.enter(&key.limits, tokens, now);
         }
         let (key, used) = ((account, Arc::clone(key)), AtomicU64::new(0));
-        Ok(Arc::new(Pass { accounts: self.clone(), key, team: of_team, taken: tokens, used }))
+        let accounts = self.clone();
+        let mut pass = Pass { accounts, key, team: of_team, taken: tokens, used, entry: None };
+        match self.enter_shared(&pass, tokens).await {
+            Ok(entry) => pass.entry = entry,
+            Err(error) => {
+                pass.give_back_request();
+                return Err(error);
+            }
+        }
+        Ok(Arc::new(pass))
     }
 }
 
@@ -76,6 +84,14 @@ impl Pass {
     /// Notes the tokens that a call used.
     pub(super) fn add_used(&self, tokens: u64) {
         self.used.fetch_add(tokens, Ordering::Relaxed);
+    }
+
+    fn give_back_request(&self) {
+        let (account, key) = &self.key;
+        account.lock().give_back_request(&key.limits);
+        if let Some((account, limits)) = &self.team {
+            account.lock().give_back_request(limits);
+        }
     }
 
     /// Returns whether the key or its team has a budget.
@@ -90,6 +106,9 @@ impl Drop for Pass {
         let now = Instant::now();
         // A request that used nothing gives all of its tokens back.
         let used = self.used.load(Ordering::Relaxed);
+        if let Some(entry) = &mut self.entry {
+            entry.set_tokens(used);
+        }
         let (account, key) = &self.key;
         account.lock().leave(&key.limits, self.taken, used, now);
         if let Some((account, limits)) = &self.team {

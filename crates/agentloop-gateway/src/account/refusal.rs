@@ -80,6 +80,12 @@ pub(super) fn without_price(model: &str) -> Error {
     own(StatusCode::FORBIDDEN, "model_without_price", message)
 }
 
+/// Returns the error of a request for which it is not known what other gateways use. It can be sent again soon.
+pub(super) fn others_unknown() -> Error {
+    let message = "the limits of this API key cannot be checked, because what other gateways use is not known; try again in 1 s";
+    own(StatusCode::SERVICE_UNAVAILABLE, "limits_unavailable", message).with_retry_after(Some(BUSY))
+}
+
 /// Returns the error of a request whose cost cannot be recorded.
 pub(super) fn not_recorded(error: &Error) -> Error {
     let message = format!("the gateway cannot record what this request costs: {}", error.message());

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use agentloop::{GatewayBudget, Usd};
+use agentloop::{GatewayBudget, GatewayPeriod, Usd};
 use tokio::time::Instant;
 
 use super::bucket::Bucket;
@@ -54,6 +54,8 @@ pub(super) struct Window {
     unstored: Usd,
     /// The amount that is reserved for calls in progress.
     reserved: Usd,
+    /// What this process has spent and reserved.
+    own: Usd,
 }
 
 impl Window {
@@ -104,6 +106,7 @@ impl Used {
     pub(super) fn reserve(&mut self, amount: Usd) -> Starts {
         self.windows.each_mut().map(|window| {
             window.reserved = window.reserved + amount;
+            window.own = window.own + amount;
             window.start
         })
     }
@@ -114,13 +117,18 @@ impl Used {
             if window.start == *start {
                 window.reserved = window.reserved - reserved;
                 window.unstored = window.unstored + cost;
+                window.own = window.own - reserved + cost;
             }
         }
     }
 
     /// Adds a row that is not stored yet.
     pub(super) fn add_unstored(&mut self, starts: &Starts, cost: Usd) {
-        self.settle(starts, Usd::default(), cost);
+        for (window, start) in self.windows.iter_mut().zip(starts) {
+            if window.start == *start {
+                window.unstored = window.unstored + cost;
+            }
+        }
     }
 
     /// Notes that a row is in the store now.
@@ -150,6 +158,19 @@ impl Used {
     pub(super) fn left(&self, budget: &GatewayBudget) -> Usd {
         let taken = self.windows.get(place(budget.per)).map_or(Usd::default(), Window::taken);
         budget.usd - taken
+    }
+
+    /// Returns when the current period began, what is spent and reserved in it, and the part of this process.
+    pub(super) fn sums(&self, per: GatewayPeriod) -> Option<(i64, Usd, Usd)> {
+        let window = self.windows.get(place(per))?;
+        Some((window.start, window.taken(), window.own))
+    }
+
+    /// Takes back the request of an [`enter`](Self::enter) that another gateway's requests leave no room for.
+    pub(super) fn give_back_request(&mut self, limits: &Limits) {
+        if let Some(rate) = limits.requests_per_minute {
+            self.requests.give_back(1, rate);
+        }
     }
 
     /// Returns the amount that is reserved for calls in progress.

@@ -1,5 +1,7 @@
 //! What the store has of the sums of budgets.
 
+use std::sync::atomic::Ordering;
+
 use agentloop::Usd;
 
 use super::Accounts;
@@ -57,13 +59,21 @@ impl Accounts {
 
     /// Adds rows of an earlier process that are not stored yet. All of them must be added before the first is stored.
     pub(crate) fn add_unstored(&self, row: &LedgerRow) {
+        self.0.replaying.fetch_add(1, Ordering::SeqCst);
         self.each_account(row, |used, at, usd| used.add_unstored(at, usd));
     }
 
     /// Notes that rows are in the store now.
     pub(crate) fn rows_stored(&self, rows: &[LedgerRow]) {
+        let mut replayed = 0;
         for row in rows {
             self.each_account(row, |used, at, usd| used.stored(at, usd));
+            replayed += u64::from(!row.id.starts_with(&self.0.run));
+        }
+        if replayed > 0 {
+            let less = |left: u64| Some(left.saturating_sub(replayed));
+            let _ = self.0.replaying.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+            self.note_replayed();
         }
     }
 

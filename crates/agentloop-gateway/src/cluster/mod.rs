@@ -34,6 +34,8 @@ pub(crate) struct Budget {
     pub(crate) limit: Usd,
     /// What is spent and reserved as far as this gateway knows by itself: the ledger, and its own attempts.
     pub(crate) known: Usd,
+    /// The part of `known` that this process has spent and reserved.
+    pub(crate) own: Usd,
 }
 
 /// The limits of a key or a team.

@@ -246,7 +246,7 @@ impl Cluster for RedisCluster {
         let amount = amount.picos().max(0);
         let waiting = {
             let mut table = self.shared.lock();
-            let is_tracked = budgets.iter().all(|it| table.window(&it.window).is_some());
+            let is_tracked = budgets.iter().all(|budget| table.track(budget));
             if table.down.is_some() || !is_tracked || table.claims.len() >= MAX_WAITING {
                 let decision = table.reserve_alone(&budgets, amount);
                 Err(decision.map(|()| self.shared.claim(&budgets, amount)))

@@ -214,6 +214,17 @@ impl Table {
         self.nodes_set.unwrap_or(self.nodes_seen).max(1)
     }
 
+    /// Begins to count a budget. Returns whether it is counted: there can be too many.
+    pub(super) fn track(&mut self, budget: &Budget) -> bool {
+        let is_new = !self.windows.contains_key(&budget.window);
+        let Some(state) = self.window(&budget.window) else { return false };
+        if is_new {
+            // Of the time before it had a budget.
+            state.since = budget.own.picos();
+        }
+        true
+    }
+
     /// Returns the state of a window, or nothing if there are too many.
     pub(super) fn window(&mut self, window: &Window) -> Option<&mut WindowState> {
         if !self.windows.contains_key(window) {

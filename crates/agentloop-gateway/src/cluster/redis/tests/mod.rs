@@ -1,5 +1,6 @@
 //! With a real Redis that each test starts.
 
+mod accounts;
 mod budgets;
 mod faults;
 mod hostile;
@@ -64,7 +65,7 @@ fn day(scope: &str) -> Window {
 }
 
 fn budget(scope: &str, limit: &str) -> Budget {
-    Budget { window: day(scope), limit: usd(limit), known: Usd::default() }
+    Budget { window: day(scope), limit: usd(limit), known: Usd::default(), own: Usd::default() }
 }
 
 fn rates(scope: &str) -> Rates {
