@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::command::{
     batch, chat, check, completions, config, decode, demo, embed, encode, keys, log, man, models,
-    providers, serve, setup, sim, templates, tools, trust, use_model,
+    providers, serve, setup, sim, teams, templates, tools, trust, usage, use_model,
 };
 
 const EXIT_CODES: &str = "\
@@ -185,8 +185,27 @@ pub(crate) enum Command {
     ///
     /// Example: agentloop use groq/openai/gpt-oss-120b
     Use(use_model::Args),
-    /// List, store and remove keys. No key is printed.
+    /// List and change keys: those of providers, and those of the gateway's clients.
+    ///
+    /// `set` and `remove` store the keys of providers. `create`, `update`, `revoke` and `forget` manage the keys that clients send to
+    /// `agentloop serve`, in the database that the gateway uses. On a terminal the list is two tables; in a pipe each line begins with
+    /// `provider` or `gateway`.
+    ///
+    /// Example: agentloop keys create build-server --budget 5/day
     Keys(keys::Args),
+    /// List and change the teams of the gateway, whose keys share budgets and limits.
+    ///
+    /// Example: agentloop teams create web --budget 100/month
+    Teams(teams::Args),
+    /// Show what the clients of the gateway have used and what it cost, or export it.
+    ///
+    /// Sums up the ledger of `agentloop serve`, which has a row for every call to a provider. All times are in UTC. A cost with ~ contains
+    /// estimates: of calls that were cut off before the provider reported their usage. In a pipe each line has the tab-separated columns
+    /// group, calls, incomplete calls, prompt tokens, cached prompt tokens, response tokens, cost and estimated cost, and the last line is the
+    /// total.
+    ///
+    /// Example: agentloop usage --by model --since 7d
+    Usage(Box<usage::Args>),
     /// Show the settings of the configuration files and where each comes from, or edit your file.
     Config(config::Args),
     /// Print a script that completes commands and options in a shell.
@@ -201,7 +220,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// The names of the commands.
-    pub(crate) const NAMES: [&str; 23] = [
+    pub(crate) const NAMES: [&str; 25] = [
         "batch",
         "chat",
         "check",
@@ -221,9 +240,11 @@ impl Command {
         "serve",
         "setup",
         "sim",
+        "teams",
         "templates",
         "tools",
         "trust",
+        "usage",
         "use",
     ];
 }

@@ -128,7 +128,7 @@ fn refuse_command(prompt: &[String]) -> Option<Failure> {
 }
 
 /// Returns the number of insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
-fn distance(one: &str, other: &str) -> usize {
+pub(crate) fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) =
         (one.chars().take(32).collect(), other.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];

@@ -56,6 +56,19 @@ impl Failure {
         Self::input(format!("{}: {why}", path.display()))
     }
 
+    /// Returns what happened, in one line.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::Call(error) => error.to_string(),
+            Self::Input { message, .. } | Self::Waiting { message, .. } => message.clone(),
+            Self::Response(message) => message.clone(),
+            Self::Shown | Self::Interrupted => "interrupted".to_owned(),
+            Self::Output(error) | Self::Runtime(error) | Self::OpenFiles { error, .. } => {
+                error.to_string()
+            }
+        }
+    }
+
     /// Prints the failure on stderr and returns the exit code.
     pub(crate) fn report(self, notes: Notes) -> ExitCode {
         let code = match self {

@@ -1,7 +1,5 @@
 //! The database of the gateway: `agentloop serve` uses it, and the commands that manage keys and show what was used.
 
-#![allow(dead_code, reason = "commands are added that use it")]
-
 use std::path::PathBuf;
 use std::sync::Arc;
 

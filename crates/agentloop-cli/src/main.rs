@@ -27,6 +27,7 @@ mod table;
 #[cfg(feature = "otel")]
 mod telemetry;
 mod template;
+mod time;
 mod trust;
 mod user_config;
 

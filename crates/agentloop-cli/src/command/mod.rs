@@ -22,9 +22,11 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod setup;
 pub(crate) mod sim;
+pub(crate) mod teams;
 pub(crate) mod templates;
 pub(crate) mod tools;
 pub(crate) mod trust;
+pub(crate) mod usage;
 pub(crate) mod use_model;
 
 use crate::args::Command;
@@ -50,12 +52,14 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Providers(args) => providers::run(&args, setup),
         Command::Serve(args) => serve::run(&args, setup).await,
         Command::Sim(args) => sim::run(&args, setup).await,
+        Command::Teams(args) => teams::run(&args, setup).await,
         Command::Templates(args) => templates::run(&args, setup.notes),
         Command::Tools(args) => tools::run(&args, setup).await,
         Command::Trust(args) => trust::run(&args, setup.notes),
         Command::Config(args) => config::run(&args, setup),
         Command::Keys(args) => keys::run(&args, setup).await,
         Command::Setup(args) => setup::run(&args, setup).await,
+        Command::Usage(args) => usage::run(&args, setup).await,
         Command::Use(args) => use_model::run(&args, setup).await,
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, setup.notes),

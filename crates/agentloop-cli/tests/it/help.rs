@@ -35,7 +35,9 @@ fn the_help_lists_the_commands_and_exit_codes() {
       trust        Trust a configuration file, so that all of its settings are used
       setup        Store the key of a provider, test it and set a default model. Asks questions at the terminal
       use          Set the default model in your configuration. The rest of the file is not changed
-      keys         List, store and remove keys. No key is printed
+      keys         List and change keys: those of providers, and those of the gateway's clients
+      teams        List and change the teams of the gateway, whose keys share budgets and limits
+      usage        Show what the clients of the gateway have used and what it cost, or export it
       config       Show the settings of the configuration files and where each comes from, or edit your file
       completions  Print a script that completes commands and options in a shell
       man          Print the manual page, or write the pages of all commands to a folder

@@ -93,9 +93,10 @@ fn a_stored_key_is_used_and_never_printed() {
     let set = run(&home, &["keys", "set", "groq"], "hush-4711\n", &[]);
     assert_eq!((set.code, set.stdout.as_str()), (Some(0), ""), "{set}");
     let list = run(&home, &["keys"], "", &[]);
-    assert_eq!(list.stdout, "groq\tthe stored keys\n", "{list}");
+    assert_eq!(list.stdout, "provider\tgroq\tthe stored keys\n", "{list}");
     let both = run(&home, &["keys", "--json"], "", &[("GROQ_API_KEY", "other")]);
-    assert_eq!(both.json()[0]["source"], "the variable GROQ_API_KEY", "{both}");
+    let source = &both.json()["providers"][0]["source"];
+    assert_eq!(source, "the variable GROQ_API_KEY", "{both}");
     let providers = run(&home, &["providers"], "", &[]);
     assert!(providers.stdout.contains("groq\tready\t"), "{providers}");
     let shown = [set, list, providers, run(&home, &["config"], "", &[])];

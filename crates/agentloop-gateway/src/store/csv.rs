@@ -57,18 +57,18 @@ pub fn csv_header() -> String {
 pub fn write_csv(text: &mut String, row: &LedgerRow) {
     let number = |value: u64| Cow::Owned(value.to_string());
     let cells: [Cow<'_, str>; COLUMNS.len()] = [
-        cell(&row.id),
-        cell(&row.request),
-        cell(&row.node),
+        csv_cell(&row.id),
+        csv_cell(&row.request),
+        csv_cell(&row.node),
         row.time_ms.to_string().into(),
-        cell(&row.key),
-        cell(row.team.as_deref().unwrap_or_default()),
-        cell(&row.api),
-        cell(&row.call),
-        cell(&row.model),
-        cell(&row.provider),
-        cell(&row.served),
-        Cow::Owned(cell(&row.tags.join(" ")).into_owned()),
+        csv_cell(&row.key),
+        csv_cell(row.team.as_deref().unwrap_or_default()),
+        csv_cell(&row.api),
+        csv_cell(&row.call),
+        csv_cell(&row.model),
+        csv_cell(&row.provider),
+        csv_cell(&row.served),
+        Cow::Owned(csv_cell(&row.tags.join(" ")).into_owned()),
         row.outcome.as_str().into(),
         if row.estimated { "true" } else { "false" }.into(),
         number(row.prompt_tokens),
@@ -77,7 +77,7 @@ pub fn write_csv(text: &mut String, row: &LedgerRow) {
         number(row.reasoning_tokens),
         row.usd.map(|usd| usd.to_string()).unwrap_or_default().into(),
         row.reserved.to_string().into(),
-        cell(row.price.as_deref().unwrap_or_default()),
+        csv_cell(row.price.as_deref().unwrap_or_default()),
         number(row.duration_ms),
         row.first_byte_ms.map(|time| time.to_string()).unwrap_or_default().into(),
     ];
@@ -85,8 +85,13 @@ pub fn write_csv(text: &mut String, row: &LedgerRow) {
     let _ = write!(text, ",{}\r\n", row.status);
 }
 
-/// Returns a text as a cell: quoted if it must be, and never a formula.
-fn cell(text: &str) -> Cow<'_, str> {
+/// Returns a text as a cell of CSV: quoted if it must be, and never a formula that a spreadsheet would run.
+///
+/// ```
+/// assert_eq!(agentloop_gateway::csv_cell("=1+1"), "'=1+1");
+/// assert_eq!(agentloop_gateway::csv_cell("a,b"), "\"a,b\"");
+/// ```
+pub fn csv_cell(text: &str) -> Cow<'_, str> {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if !is_formula && !text.contains([',', '"', '\n', '\r']) {
         return Cow::Borrowed(text);
@@ -116,7 +121,7 @@ mod tests {
             ("\tx", "'\tx"),
             ("\rx", "\"'\rx\""),
         ] {
-            assert_eq!(cell(text), shown);
+            assert_eq!(csv_cell(text), shown);
         }
     }
 

@@ -26,7 +26,7 @@ pub use check::{
     MAX_BUDGET_DOLLARS, MAX_LIMIT, MAX_NAME_BYTES, MAX_PATTERN_BYTES, MAX_PATTERNS, MAX_TAGS,
     check_name,
 };
-pub use csv::{csv_header, write_csv};
+pub use csv::{csv_cell, csv_header, write_csv};
 pub use key::{KeyRecord, Limits, TeamRecord};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
 
+use crate::time::parse_age;
+
 /// Options of `agentloop log`.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -141,44 +143,4 @@ pub(super) struct Delete {
     /// Do not ask.
     #[arg(short, long)]
     pub(super) yes: bool,
-}
-
-fn parse_age(text: &str) -> Result<Duration, String> {
-    const HOUR: u64 = 3_600;
-    let wrong = || "write a number with a unit: 12h, 30d, 8w or 1y".to_owned();
-    let unit = text.chars().next_back().ok_or_else(wrong)?;
-    let hours = match unit {
-        'h' => 1,
-        'd' => 24,
-        'w' => 7 * 24,
-        'y' => 365 * 24,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = text.strip_suffix(unit).unwrap_or_default().parse().map_err(|_| wrong())?;
-    let seconds = number.checked_mul(hours * HOUR).ok_or("this is too long")?;
-    Ok(Duration::from_secs(seconds))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_have_a_unit() {
-        assert_eq!(parse_age("30d"), Ok(Duration::from_secs(30 * 86_400)));
-        assert_eq!(parse_age("0h"), Ok(Duration::ZERO));
-        for wrong in [
-            "",
-            "d",
-            "30",
-            "-1d",
-            "1.5d",
-            "30 d",
-            "99999999999999999999y",
-            "9999999999999999y",
-            "1ü",
-        ] {
-            assert!(parse_age(wrong).is_err(), "{wrong}");
-        }
-    }
 }

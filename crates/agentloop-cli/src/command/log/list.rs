@@ -11,6 +11,7 @@ use crate::notes::Notes;
 use crate::output::Output;
 use crate::printable;
 use crate::store::{Conversation, FOUND, Hit, Store, now};
+use crate::time::format_utc;
 
 pub(super) fn list(args: &List, notes: Notes) -> Result<(), Failure> {
     let store = Store::open_existing()?;
@@ -159,35 +160,5 @@ pub(super) fn format_age(time: i64) -> String {
         60..3_600 => format!("{} min", past / 60),
         3_600..86_400 => format!("{} h", past / 3_600),
         _ => format!("{} d", past / 86_400),
-    }
-}
-
-/// Formats a time as RFC 3339 in UTC.
-pub(super) fn format_utc(time: i64) -> String {
-    let (days, seconds) = (time.div_euclid(86_400_000), time.rem_euclid(86_400_000) / 1_000);
-    // The civil date of a day number, by Howard Hinnant's `civil_from_days`.
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = year + era * 400 + next;
-    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_written_in_utc() {
-        assert_eq!(format_utc(0), "1970-01-01T00:00:00Z");
-        assert_eq!(format_utc(951_782_399_999), "2000-02-28T23:59:59Z");
-        assert_eq!(format_utc(951_782_400_000), "2000-02-29T00:00:00Z");
-        assert_eq!(format_utc(1_794_796_859_123), "2026-11-16T02:40:59Z");
-        assert_eq!(format_utc(-1), "1969-12-31T23:59:59Z");
     }
 }

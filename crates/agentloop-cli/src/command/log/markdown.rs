@@ -1,9 +1,9 @@
 //! A conversation as Markdown.
 
-use super::list::format_utc;
 use super::text::{Piece, describe_response, pieces};
 use crate::printable::escape_line;
 use crate::store::{Conversation, StoredMessage};
+use crate::time::format_utc;
 
 /// Formats a conversation as a Markdown document. The text of messages is copied as it is, because most of it is Markdown.
 pub(super) fn format(talk: &Conversation, messages: &[StoredMessage]) -> String {

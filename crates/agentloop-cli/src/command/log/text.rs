@@ -86,7 +86,7 @@ pub(super) fn to_json(talk: &Conversation, messages: &[StoredMessage]) -> Value 
         .iter()
         .map(|stored| {
             let mut entry =
-                json!({ "created": list::format_utc(stored.created), "message": stored.message });
+                json!({ "created": crate::time::format_utc(stored.created), "message": stored.message });
             if let Some(record) = &stored.response {
                 entry["response"] = response_to_json(record);
             }
