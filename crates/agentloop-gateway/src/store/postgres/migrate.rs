@@ -1,6 +1,7 @@
 //! The tables, and how they came to be what they are.
 //!
-//! A migration is never changed after a release: a new one is added at the end.
+//! A migration is never changed after a release: a new one is added at the end. It must end within the deadline of an operation, so
+//! a table with many rows is not written again.
 
 use agentloop::{Error, ErrorKind};
 
