@@ -10,7 +10,7 @@ use std::time::Duration;
 use agentloop::Secret;
 
 /// Makes an empty cluster once: `initdb` takes a second, a copy of its result some milliseconds. The server must not run as root,
-/// so `"$@"` is the prefix that runs a command as somebody else.
+/// so `"$@"` is the prefix that runs a command as another user.
 const TEMPLATE: &str = r#"
 set -e
 template=$1 bin=$2 owner=$3; shift 3
@@ -170,7 +170,9 @@ impl PostgresServer {
     pub(crate) fn sql(&self, database: &str, statement: &str) -> String {
         let mut command = Command::new(self.tools.bin.join("psql"));
         command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "agentloop", "-h"]);
-        command.arg(&self.folder).args(["-d", database, "-c", statement]).current_dir("/");
+        // It survives a server that is stopped at once.
+        command.arg(&self.folder).args(["-d", database, "-c", "SET synchronous_commit = on"]);
+        command.args(["-c", statement]).current_dir("/");
         run(&mut command).trim().to_owned()
     }
 }

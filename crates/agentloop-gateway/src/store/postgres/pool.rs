@@ -77,7 +77,7 @@ impl Session {
             let _ = connection.await;
         });
         let mut session = Self { client, statements: HashMap::new(), driver };
-        // The server gives up when nobody waits any more. A commit is on disk before it is reported, because the journal deletes what
+        // The server gives up when the operation has ended. A commit is on disk before it is reported, because the journal deletes what
         // is stored.
         let timeout = deadline.as_millis();
         let settings = format!(
