@@ -155,7 +155,7 @@ mod tests {
     use crate::cluster::Ends;
     use crate::key::ApiKey;
 
-    /// A cluster that decides as it was told, and notes what happens.
+    /// A cluster with a list of decisions, which notes what happens.
     #[derive(Debug, Default)]
     struct Script {
         refusals: Mutex<VecDeque<Option<Refusal>>>,

@@ -38,7 +38,8 @@ impl Table {
                 Some(own) => {
                     state.is_known = true;
                     if result.is_ready {
-                        state.seen = Some(Seen { others: to_picos(result.others), own });
+                        let others = to_picos(result.others);
+                        state.seen = Some(Seen { others, own, is_frozen: false });
                     }
                 }
                 None if state.base == Base::Unknown => {
@@ -181,7 +182,12 @@ impl Table {
         let Some(state) = self.window(&budget.window) else { return Err(Refusal::Unavailable) };
         let own = state.own();
         let known = budget.known.picos();
-        let seen = *state.seen.get_or_insert(Seen { others: (known - own).max(0), own });
+        let seen = state.seen.get_or_insert(Seen { others: 0, own, is_frozen: false });
+        if !std::mem::replace(&mut seen.is_frozen, true) {
+            // The last look may be old. What others spend from now on is their share.
+            seen.others = seen.others.max(known.saturating_sub(own));
+        }
+        let seen = *seen;
         let sum = known.max(seen.others.saturating_add(own));
         if sum.saturating_add(amount) > budget.limit.picos() {
             return Err(Refusal::Budget { at, sum: Usd::from_picos(sum) });

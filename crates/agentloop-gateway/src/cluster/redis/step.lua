@@ -164,7 +164,7 @@ for _, window in ipairs(windows) do
 end
 for _, scope in ipairs(scopes) do
   for _, bucket in pairs(scope.buckets) do
-    -- A full bucket is no key, so that a scope that is not used leaves nothing behind.
+    -- A full bucket has no key, so a scope that is not used leaves nothing behind.
     local left = math.ceil((bucket.full - micros) / 1000)
     if left > 0 then
       redis.call('SET', bucket.key, text(math.ceil(bucket.full)), 'PX', left)

@@ -42,6 +42,8 @@ pub(super) enum Base {
 pub(super) struct Seen {
     pub(super) others: i128,
     pub(super) own: i128,
+    /// Whether the share of this gateway follows from it.
+    pub(super) is_frozen: bool,
 }
 
 #[derive(Debug)]

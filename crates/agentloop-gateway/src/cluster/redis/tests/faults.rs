@@ -221,3 +221,20 @@ async fn what_was_used_while_redis_was_away_is_counted_when_it_returns() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_share_follows_from_the_ledger_if_the_last_look_is_old() {
+    let Some(mut server) = RedisServer::start() else { return };
+    let mut two = settings(&server.url(), "a");
+    two.nodes = Some(2);
+    let a = open(two, &Arc::default()).await;
+    ready(&a).await;
+    server.kill();
+    // Others have used 0.6 since then, as the ledger knows.
+    let known = |known: &str| vec![Budget { known: usd(known), ..budget("key:k", "1") }];
+    assert_eq!(a.reserve(known("0.6"), usd("0.3")).await.unwrap_err(), Refusal::Unavailable);
+    let claim = a.reserve(known("0.6"), usd("0.2")).await.unwrap();
+    // What they use of their own share does not make this one smaller.
+    claim.settle(usd("0.1"));
+    assert!(a.reserve(known("0.8"), usd("0.1")).await.is_ok());
+}

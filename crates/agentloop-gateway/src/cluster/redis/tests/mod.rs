@@ -3,6 +3,7 @@
 mod accounts;
 mod budgets;
 mod faults;
+mod figures;
 mod hostile;
 mod model;
 mod rates;
