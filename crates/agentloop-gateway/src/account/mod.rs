@@ -19,6 +19,7 @@ mod scope;
 mod shared;
 mod sums;
 mod tags;
+mod view;
 mod window;
 
 #[cfg(test)]
@@ -37,6 +38,8 @@ pub(crate) use estimate::Estimate;
 pub(crate) use hold::{End, Hold, Origin};
 pub(crate) use pass::Pass;
 pub(crate) use tags::read as read_tags;
+
+pub(crate) use view::AccountsView;
 
 use self::keep::Keep;
 use self::keys::StoredKeys;
@@ -133,6 +136,11 @@ impl Accounts {
     /// Returns the account of a team.
     fn team(&self, name: &str) -> Arc<Account> {
         account(&self.0.teams, name)
+    }
+
+    /// Returns the name of this gateway among several.
+    pub(crate) fn node(&self) -> &str {
+        &self.0.node
     }
 
     /// Returns the amount that is reserved for calls in progress, and how many requests are in progress.

@@ -173,6 +173,12 @@ impl Used {
         }
     }
 
+    /// Returns what was spent in a period, and what is reserved.
+    pub(super) fn spent(&self, period: GatewayPeriod) -> (Usd, Usd) {
+        let window = self.windows.get(place(period)).copied().unwrap_or_default();
+        (window.base + window.unstored, window.reserved)
+    }
+
     /// Returns the amount that is reserved for calls in progress.
     pub(super) fn reserved(&self) -> Usd {
         // A total does not end, so it has all of them.

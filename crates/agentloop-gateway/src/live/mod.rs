@@ -61,6 +61,10 @@ struct Minute {
     requests: u32,
     failed: u32,
     cancelled: u32,
+    /// The requests of routes with a cache.
+    cacheable: u32,
+    /// Those whose response came from the cache or from a call in progress.
+    cached: u32,
     prompt_tokens: u64,
     completion_tokens: u64,
     usd: Usd,
@@ -107,6 +111,10 @@ impl Recorder for Live {
         minute.requests = minute.requests.saturating_add(1);
         minute.failed = minute.failed.saturating_add(u32::from(has_failed));
         minute.cancelled = minute.cancelled.saturating_add(u32::from(record.is_cancelled));
+        if let Some(result) = record.cache {
+            minute.cacheable = minute.cacheable.saturating_add(1);
+            minute.cached = minute.cached.saturating_add(u32::from(result != "miss"));
+        }
         if let Some(usage) = &record.usage {
             let (prompt, completion) = (usage.prompt_tokens, usage.completion_tokens);
             minute.prompt_tokens = minute.prompt_tokens.saturating_add(prompt.unwrap_or(0));

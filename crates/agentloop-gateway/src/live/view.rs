@@ -63,12 +63,20 @@ struct HourView {
     requests: u32,
     failed: u32,
     cancelled: u32,
+    cache: CacheView,
     prompt_tokens: u64,
     completion_tokens: u64,
     usd: Usd,
     latency: Percentiles,
     first_byte: Percentiles,
     errors: BTreeMap<&'static str, u32>,
+}
+
+/// What the caches of routes did.
+#[derive(Debug, Default, Serialize)]
+struct CacheView {
+    requests: u32,
+    hits: u32,
 }
 
 /// Times in milliseconds that half, 95 % and 99 % of requests needed at most.
@@ -122,6 +130,8 @@ impl Live {
             hour.requests = hour.requests.saturating_add(minute.requests);
             hour.failed = hour.failed.saturating_add(minute.failed);
             hour.cancelled = hour.cancelled.saturating_add(minute.cancelled);
+            hour.cache.requests = hour.cache.requests.saturating_add(minute.cacheable);
+            hour.cache.hits = hour.cache.hits.saturating_add(minute.cached);
             hour.prompt_tokens = hour.prompt_tokens.saturating_add(minute.prompt_tokens);
             hour.completion_tokens =
                 hour.completion_tokens.saturating_add(minute.completion_tokens);

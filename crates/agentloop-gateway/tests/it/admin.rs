@@ -24,7 +24,8 @@ struct Office {
 
 impl Office {
     async fn open() -> Self {
-        let stage = Stage::start(Simulator::new()).await;
+        let settings = "[gateway.keys.rich]\nkey_env='RICH'\nteam='core'\nbudget='5/day'\n[gateway.teams.core]\nbudget='100'";
+        let stage = Stage::with(Simulator::new(), settings).await;
         let store = Arc::new(MemoryStore::default());
         stage.gateway.connect_store(Arc::clone(&store) as Arc<dyn Store>);
         let admin = stage.gateway.listen_admin("127.0.0.1:0", None).await.unwrap();
@@ -318,6 +319,47 @@ async fn usage_is_summed_up_and_exported() {
     assert_eq!(office.get("/api/rows?format=xml").await.status, 400);
 }
 
+/// The page works with the network cut, and runs no script but its own.
+#[tokio::test]
+async fn the_page_has_all_that_it_needs_and_loads_nothing_else() {
+    let office = Office::open().await;
+    let page = office.get("/").await;
+    assert_eq!(page.headers["content-type"], "text/html; charset=utf-8");
+    let policy = page.headers["content-security-policy"].to_str().unwrap().to_owned();
+    assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"));
+    assert!(!policy.contains("unsafe") && !policy.contains('*') && !policy.contains("http"));
+    let (mut waiting, mut seen) = (vec!["/".to_owned()], Vec::new());
+    while let Some(path) = waiting.pop() {
+        let file = office.get(&path).await;
+        assert_eq!(file.status, 200, "{path}");
+        assert_eq!(file.headers["x-content-type-options"], "nosniff");
+        let text = file.text().to_owned();
+        for start in ["src=\"", "href=\"/", "from \"."] {
+            for found in text.split(start).skip(1) {
+                let name = found.split('"').next().unwrap().trim_start_matches('/');
+                let next = format!("/{name}");
+                if !seen.contains(&next) && !waiting.contains(&next) && next != path {
+                    waiting.push(next);
+                }
+            }
+        }
+        // The name of the format of SVG, and an example in a text, are no URLs that are loaded.
+        let foreign =
+            text.replace("http://www.w3.org/2000/svg", "").replace("=http://127.0.0.1:4180", "");
+        assert!(!foreign.contains("http:") && !foreign.contains("https:"), "{path}");
+        for word in
+            ["innerHTML", "eval(", "document.write", "localStorage", " style=\"", "onclick="]
+        {
+            assert!(!text.contains(word), "{path}: {word}");
+        }
+        seen.push(path);
+    }
+    seen.sort();
+    let all =
+        ["/", "/dashboard.css", "/dashboard.js", "/format.js", "/icon.svg", "/plot.js", "/view.js"];
+    assert_eq!(seen, all);
+}
+
 /// The shape of the document that the dashboard reads. The page must change with it.
 #[tokio::test]
 async fn the_overview_has_this_shape() {
@@ -342,6 +384,9 @@ async fn the_overview_has_this_shape() {
     assert_eq!(live["hour"]["errors"]["not_found"], 1);
     assert_eq!(overview["providers"][0]["name"], "claude");
     assert_eq!(overview["ledger"]["sums"]["days"][0]["usd"], "0.25");
+    assert_eq!(overview["keys"]["total"], 2);
+    assert_eq!(overview["keys"]["first"][0]["budgets"][0]["per"], "day");
+    assert_eq!(overview["teams"]["first"][0]["name"], "core");
     let text = overview.to_string();
     assert!(!text.contains("Hello there") && !text.contains(KEY), "no prompt and no key");
     assert_eq!(office.get("/api/overview?range=1y").await.status, 400);

@@ -193,7 +193,7 @@ fn print_new_key(name: &str) -> Result<(), Failure> {
 fn format_guide(url: &str, admin: Option<&Server>, key: Option<&Secret>) -> String {
     let mut text = format!("The gateway listens at {url} (press Ctrl-C to stop it).\n");
     if let Some(admin) = admin {
-        text.push_str(&format!("Metrics for operators: http://{}/metrics\n", admin.address()));
+        text.push_str(&format!("The dashboard: http://{}/\n", admin.address()));
     }
     let shown = match key {
         Some(key) => {

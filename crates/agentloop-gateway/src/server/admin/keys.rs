@@ -9,6 +9,7 @@ use super::query::{self, now_ms};
 use super::reply::{Problem, invalid, problem, to_json};
 use crate::Gateway;
 use crate::key::{end_of_day, new_key};
+use crate::state::State;
 use crate::store::{KeyRecord, KeyTable, Limits, MAX_PAGE, Store, format_day};
 use crate::stream::GatewayBody;
 
@@ -77,7 +78,7 @@ fn last_day(expires: u64) -> String {
 }
 
 impl Settings {
-    fn into_key(self, name: &str, known: &KeyTable) -> Result<KeyRecord, Problem> {
+    fn into_key(self, name: &str, known: &KeyTable, state: &State) -> Result<KeyRecord, Problem> {
         let expires =
             match &self.expires {
                 None => None,
@@ -103,6 +104,7 @@ impl Settings {
         key.check()?;
         if let Some(team) = &key.team
             && !known.teams.iter().any(|other| other.name == *team)
+            && !state.teams.contains_key(team)
         {
             let message =
                 format!("there is no team `{team}`; create it with PUT /api/teams/{team}");
@@ -149,7 +151,7 @@ pub(super) async fn create(
         return Err(invalid("`name` is missing: the name of the key, as text"));
     };
     let settings = read(body)?;
-    let mut record = settings.into_key(&name, &store.load_keys().await?)?;
+    let mut record = settings.into_key(&name, &store.load_keys().await?, &gateway.state())?;
     if gateway.state().keys.has_name(&name) {
         let message = format!("there is a key with the name `{name}` in the configuration");
         return Err(problem(StatusCode::CONFLICT, "conflict", message));
@@ -165,6 +167,7 @@ pub(super) async fn create(
 
 /// Changes what is named in the body. `null` removes a setting.
 pub(super) async fn update(
+    gateway: &Gateway,
     store: &dyn Store,
     name: &str,
     body: Map<String, Value>,
@@ -184,7 +187,7 @@ pub(super) async fn update(
             value => drop(settings.insert(name, value)),
         }
     }
-    let mut record = read(settings)?.into_key(name, &table)?;
+    let mut record = read(settings)?.into_key(name, &table, &gateway.state())?;
     record.created_ms = known.created_ms;
     store.update_key(record.clone()).await?;
     Ok(to_json(StatusCode::OK, &KeyView::from(&record)))

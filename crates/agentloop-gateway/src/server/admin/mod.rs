@@ -1,10 +1,11 @@
-//! What operators see and change: metrics and the admin API.
+//! What operators see and change: metrics, the admin API and the dashboard.
 
 mod body;
 mod guard;
 mod keys;
 mod ledger;
 mod overview;
+mod page;
 mod query;
 mod reply;
 mod rows;
@@ -82,6 +83,10 @@ impl Admin {
             return Ok(response);
         }
         guard::check_host(self.is_loopback, head)?;
+        // The page has no data of its own, and asks for the token.
+        if let Some(response) = page::find(&head.method, path) {
+            return Ok(response);
+        }
         guard::check_site(head)?;
         guard::check_token(self.token.as_ref(), &head.headers)?;
         if head.method == Method::GET && path == "/metrics" {
@@ -91,7 +96,7 @@ impl Admin {
             return Err(problem(
                 StatusCode::NOT_FOUND,
                 "unknown_url",
-                "this listener has /api/…, /metrics, /health/live and /health/ready",
+                "this listener has the dashboard at /, /api/…, /metrics, /health/live and /health/ready",
             ));
         };
         if !self.is_loopback && self.token.is_none() {
@@ -130,7 +135,7 @@ impl Admin {
             }
             ("keys", &Method::PATCH, true) => {
                 let body = body::read(gateway, head, body).await?;
-                keys::update(&*store(gateway)?, &query::name(name)?, body).await
+                keys::update(gateway, &*store(gateway)?, &query::name(name)?, body).await
             }
             ("keys", &Method::DELETE, true) => {
                 keys::revoke(&*store(gateway)?, &query::name(name)?).await

@@ -9,6 +9,7 @@ use super::ledger::{Ledger, LedgerView, Range};
 use super::query::{self, now_ms};
 use super::reply::{Problem, invalid, to_json};
 use crate::Gateway;
+use crate::account::AccountsView;
 use crate::live::{LiveView, Percentiles};
 use crate::route::ProviderView;
 use crate::stream::GatewayBody;
@@ -17,6 +18,8 @@ use crate::stream::GatewayBody;
 #[serde(rename_all = "camelCase")]
 struct Overview {
     version: &'static str,
+    /// The name of this gateway among several.
+    node: String,
     now_ms: i64,
     started_ms: u64,
     live: LiveView,
@@ -24,6 +27,18 @@ struct Overview {
     /// How many providers there are besides those that are listed because they are used.
     other_providers: usize,
     ledger: LedgerView,
+    keys: AccountsView,
+    teams: AccountsView,
+    /// What does not work as it should.
+    health: Vec<Trouble>,
+}
+
+#[derive(Debug, Serialize)]
+struct Trouble {
+    name: &'static str,
+    /// `degraded`.
+    state: &'static str,
+    detail: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -56,7 +71,9 @@ pub(super) async fn respond(
         Provider { view, latency }
     });
     let started = state.live.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let (keys, teams) = gateway.accounts().view(&state);
     let overview = Overview {
+        node: gateway.accounts().node().to_owned(),
         version: env!("CARGO_PKG_VERSION"),
         now_ms: now_ms(),
         started_ms: u64::try_from(started).unwrap_or(u64::MAX),
@@ -64,6 +81,9 @@ pub(super) async fn respond(
         providers: providers.collect(),
         other_providers: unused.len(),
         ledger: ledger.view(gateway.store(), range).await,
+        keys,
+        teams,
+        health: Vec::new(),
     };
     Ok(to_json(StatusCode::OK, &overview))
 }
