@@ -37,21 +37,42 @@ impl RedisServer {
 
     fn launch() -> Option<Self> {
         let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-        let watch = Command::new("sh")
-            .args(["-c", WATCH, "watch", "redis-server", "--port", &port.to_string()])
-            .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
-            .current_dir(std::env::temp_dir())
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let server = Self { watch, port };
+        let server = Self { watch: spawn(port), port };
+        server.wait().then_some(server)
+    }
+
+    /// Waits until it responds.
+    fn wait(&self) -> bool {
         for _ in 0..500 {
-            if server.say(&["PING"]).is_some_and(|said| said.starts_with("+PONG")) {
-                return Some(server);
+            if self.say(&["PING"]).is_some_and(|said| said.starts_with("+PONG")) {
+                return true;
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        None
+        false
+    }
+
+    /// Kills the server. Everything is lost.
+    pub(crate) fn kill(&mut self) {
+        drop(self.watch.stdin.take());
+        self.watch.wait().unwrap();
+    }
+
+    /// Starts a server that was killed again on the same port.
+    pub(crate) fn restart(&mut self) {
+        self.watch = spawn(self.port);
+        assert!(self.wait(), "redis-server does not start again");
+    }
+
+    /// Returns the number of the server's process, for signals.
+    pub(crate) fn process(&self) -> String {
+        let info = self.say(&["INFO", "server"]).unwrap();
+        let line = info.lines().find_map(|line| line.strip_prefix("process_id:"));
+        line.unwrap().trim().to_owned()
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     pub(crate) fn url(&self) -> String {
@@ -78,6 +99,22 @@ impl RedisServer {
         let length = stream.read(&mut buffer).ok()?;
         Some(String::from_utf8_lossy(&buffer[..length]).into_owned())
     }
+}
+
+fn spawn(port: u16) -> Child {
+    Command::new("sh")
+        .args(["-c", WATCH, "watch", "redis-server", "--port", &port.to_string()])
+        .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+        .current_dir(std::env::temp_dir())
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Sends a signal to a process, such as `STOP` and `CONT`.
+pub(crate) fn signal(process: &str, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), process]).status();
+    assert!(status.unwrap().success());
 }
 
 impl Drop for RedisServer {

@@ -13,6 +13,8 @@ use crate::store::{By, RowFilter, Store, UsageQuery};
 
 /// How often is looked for windows whose sums are missing.
 const LOOK: Duration = Duration::from_millis(250);
+/// The shortest time between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
 /// The wait after the store has failed.
 const FAILED: Duration = Duration::from_secs(2);
 /// The most windows of one look.
@@ -32,7 +34,16 @@ pub(super) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>) {
                 break;
             }
         }
-        tokio::time::sleep(wait).await;
+        tokio::time::sleep(wait.min(PAUSE)).await;
+        let rest = tokio::time::sleep(wait.saturating_sub(PAUSE));
+        if wait == LOOK {
+            tokio::select! {
+                () = rest => {}
+                () = shared.look.notified() => {}
+            }
+        } else {
+            rest.await;
+        }
         if shared.lock().is_closed {
             return;
         }

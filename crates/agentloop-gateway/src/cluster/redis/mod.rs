@@ -79,6 +79,8 @@ struct Shared {
     table: Mutex<Table>,
     wake: Notify,
     closing: Notify,
+    /// Wakes the task that reads the ledger.
+    look: Notify,
 }
 
 impl Shared {
@@ -207,6 +209,7 @@ impl RedisCluster {
             table: Mutex::new(Table::new(without, nodes, now_ms)),
             wake: Notify::new(),
             closing: Notify::new(),
+            look: Notify::new(),
         });
         let link = task::probe(&shared).await;
         let task = tokio::spawn(task::run(Arc::clone(&shared), link));

@@ -112,6 +112,9 @@ async fn step(shared: &Arc<Shared>, connection: &mut Connection, deadline: Durat
             Answer::Done(results) => {
                 let decided = shared.lock().apply(batch, &results);
                 shared.reply(decided);
+                if results.windows.iter().any(|window| !window.is_ready) {
+                    shared.look.notify_one();
+                }
                 return true;
             }
             Answer::Unknown(generation) => {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::server::Proxy;
+use super::proxy::Proxy;
 use super::*;
 
 /// The deadline of nodes whose Redis is about to fail.
@@ -63,7 +63,8 @@ async fn a_redis_that_hangs_costs_one_deadline_and_not_one_for_each_request() {
     let a = open(hasty, &Arc::default()).await;
     ready(&a).await;
     let first = reserve(&a, "1", "0.5").await;
-    server.signal("STOP");
+    let process = server.process();
+    signal(&process, "STOP");
     let began = Instant::now();
     let mut claims = vec![first.ok()];
     for _ in 0..200 {
@@ -73,7 +74,7 @@ async fn a_redis_that_hangs_costs_one_deadline_and_not_one_for_each_request() {
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     let (since, why) = a.health().down.unwrap();
     assert!(why.contains("did not respond within 50 ms") && since <= began.elapsed(), "{why}");
-    server.signal("CONT");
+    signal(&process, "CONT");
     until("it is back", async || a.health().down.is_none()).await;
     // What Redis received while it was stopped, and did later, is corrected.
     let held = claims.iter().flatten().count();
@@ -106,7 +107,7 @@ async fn sums_are_put_back_once_after_redis_was_wiped() {
     std::mem::forget(held.pop());
     for how in ["wiped", "restarted"] {
         if how == "wiped" {
-            server.flush();
+            server.say(&["FLUSHALL"]).unwrap();
         } else {
             server.kill();
             server.restart();
@@ -237,4 +238,33 @@ async fn a_share_follows_from_the_ledger_if_the_last_look_is_old() {
     // What they use of their own share does not make this one smaller.
     claim.settle(usd("0.1"));
     assert!(a.reserve(known("0.8"), usd("0.1")).await.is_ok());
+}
+
+/// A replica that takes over, or a server that is started from an old file.
+#[tokio::test]
+async fn a_server_that_has_gone_back_in_time_is_corrected() {
+    let Some(server) = RedisServer::start() else { return };
+    let store: Arc<MemoryStore> = Arc::default();
+    let [a, b, _c] = three(&server, &store).await;
+    for node in [&a, &b] {
+        ready(node).await;
+    }
+    let (window, nodes) =
+        (super::super::script::window_key(&day("key:k")), "{agentloop}:gateway:nodes");
+    let mut redis = connect(&server);
+    let mut copy =
+        |key: &str| -> Vec<u8> { redis::cmd("DUMP").arg(key).query(&mut redis).unwrap() };
+    let old = [copy(&window), copy(nodes)];
+    let held = [reserve(&a, "1", "0.3").await.unwrap(), reserve(&b, "1", "0.2").await.unwrap()];
+    until("both are counted", async || column(&server, "a") == 300_000_000).await;
+    for (key, old) in [window.as_str(), nodes].into_iter().zip(old) {
+        let mut restore = redis::cmd("RESTORE");
+        restore.arg(key).arg(0).arg(old).arg("REPLACE").query::<()>(&mut redis).unwrap();
+    }
+    assert_eq!(column(&server, "a"), 0);
+    until("it is corrected", async || {
+        [column(&server, "a"), column(&server, "b")] == [300_000_000, 200_000_000]
+    })
+    .await;
+    drop(held);
 }

@@ -7,7 +7,7 @@ use super::*;
 
 /// Makes the calls of 64 callers on three nodes, and prints how long they wait.
 async fn measure(nodes: &[Arc<RedisCluster>], server: &RedisServer, each: usize) {
-    let mut redis = server.connect();
+    let mut redis = connect(server);
     redis::cmd("CONFIG").arg("RESETSTAT").query::<()>(&mut redis).unwrap();
     let before: u64 = nodes.iter().map(|node| node.health().round_trips).sum();
     let began = Instant::now();
@@ -79,7 +79,8 @@ async fn figures_of_a_redis_that_hangs() {
         a.health().incomplete == 0 && a.health().down.is_none()
     })
     .await;
-    server.signal("STOP");
+    let process = server.process();
+    signal(&process, "STOP");
     let mut waits = Vec::new();
     for _ in 0..1_000 {
         let began = Instant::now();
@@ -88,7 +89,7 @@ async fn figures_of_a_redis_that_hangs() {
     }
     waits.sort();
     println!("hangs: longest {:?}, p99 {:?}, p50 {:?}", waits[999], waits[990], waits[500]);
-    server.signal("CONT");
+    signal(&process, "CONT");
     let began = Instant::now();
     until("it is back", async || a.health().down.is_none()).await;
     println!("back after {:?}", began.elapsed());

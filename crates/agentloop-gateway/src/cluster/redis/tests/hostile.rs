@@ -46,7 +46,7 @@ fn only_a_complete_response_is_used() {
 #[tokio::test]
 async fn foreign_values_are_ignored_or_the_policy_applies() {
     let Some(server) = RedisServer::start() else { return };
-    let (mut redis, key) = (server.connect(), window_key(&day("key:k")));
+    let (mut redis, key) = (connect(&server), window_key(&day("key:k")));
     for (field, value) in [("n:x", "nan"), ("n:y", "-5"), ("n:z", "1e300"), ("", "9")] {
         redis::cmd("HSET").arg(&key).arg(field).arg(value).query::<()>(&mut redis).unwrap();
     }

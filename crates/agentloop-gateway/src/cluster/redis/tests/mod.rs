@@ -6,17 +6,17 @@ mod faults;
 mod figures;
 mod hostile;
 mod model;
+mod proxy;
 mod rates;
-mod server;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentloop::{GatewayPeriod, GatewayWithoutRedis, Secret, Usd};
 
-use self::server::RedisServer;
 use super::{RedisCluster, RedisSettings};
 use crate::cluster::{Budget, Claim, Cluster, Rates, Refusal, Window};
+use crate::servers::redis::{RedisServer, signal};
 use crate::store::{LedgerRow, MemoryStore, Store};
 
 /// Long enough for a machine that is busy with other tests.
@@ -105,11 +105,15 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     panic!("not within ten seconds: {what}");
 }
 
+fn connect(server: &RedisServer) -> redis::Connection {
+    redis::Client::open(server.url()).unwrap().get_connection().unwrap()
+}
+
 /// Returns what Redis has of the day of the key `k`, in nanodollars: (node, amount).
 fn columns(server: &RedisServer) -> Vec<(String, i64)> {
     let key = super::script::window_key(&day("key:k"));
     let mut fields: Vec<(String, i64)> =
-        redis::cmd("HGETALL").arg(key).query(&mut server.connect()).unwrap();
+        redis::cmd("HGETALL").arg(key).query(&mut connect(server)).unwrap();
     fields.sort();
     fields
 }

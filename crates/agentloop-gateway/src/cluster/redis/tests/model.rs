@@ -59,8 +59,8 @@ fn scripts_do_what_the_model_does() {
 }
 
 fn check(server: &RedisServer, acts: Vec<Act>) -> Result<(), TestCaseError> {
-    server.flush();
-    let mut redis = server.connect();
+    server.say(&["FLUSHALL"]).unwrap();
+    let mut redis = connect(server);
     // What each node holds of each window.
     let mut model: HashMap<(usize, usize), i64> = HashMap::new();
     let mut last: HashMap<usize, Batch> = HashMap::new();

@@ -70,7 +70,7 @@ async fn concurrency_holds_and_the_slots_of_a_killed_node_return() {
     drop(c);
     assert!(a.enter(limits(), 0).await.is_err());
     let nodes = "{agentloop}:gateway:nodes";
-    let mut redis = server.connect();
+    let mut redis = connect(&server);
     let beat: String = redis::cmd("HGET").arg(nodes).arg("c").query(&mut redis).unwrap();
     let (process, time) = beat.rsplit_once(':').unwrap();
     let long_ago = time.parse::<i64>().unwrap() - 6_000;
