@@ -48,9 +48,11 @@ use super::{
 /// ```
 pub struct SqliteStore {
     path: Arc<Path>,
-    writer: Lane,
     keys: Lane,
     ledger: Lane,
+    /// The last field, because fields are dropped in their order, and SQLite empties the write-ahead log when the last connection is
+    /// closed, unless that one may only read.
+    writer: Lane,
 }
 
 impl fmt::Debug for SqliteStore {

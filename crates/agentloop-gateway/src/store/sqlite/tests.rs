@@ -133,6 +133,7 @@ async fn only_the_user_can_read_the_files() {
         assert_eq!(mode(&folder.path.join(name)), 0o600, "{name}");
     }
     drop(store);
+    assert!(!folder.path.join("gateway.db-wal").exists(), "everything is in the file at the end");
     std::fs::set_permissions(folder.file(), std::fs::Permissions::from_mode(0o644)).unwrap();
     drop(SqliteStore::open(folder.file()).unwrap());
     assert_eq!(mode(&folder.file()), 0o600);
