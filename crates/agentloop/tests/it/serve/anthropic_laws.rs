@@ -326,7 +326,7 @@ fn a_stream_and_a_complete_response_are_read_as_the_same() {
             let events = recording.decode().events;
             let streamed = reread(protocol, true, written(protocol, &events))?;
             let (whole, mut streamed) = (said(&whole, protocol), said(&streamed, protocol));
-            // Sources that arrive after their block was closed have no place in a stream of Anthropic's.
+            // Sources that arrive after their block was closed are written into the next text, if there is one.
             let is_late =
                 |event: &ChatStreamEvent| matches!(event, ChatStreamEvent::ContentCitation { .. });
             if protocol == Protocol::Anthropic && events.iter().any(is_late) {

@@ -105,6 +105,66 @@ fn sources_of_another_api_have_the_forms_of_this_one() {
     assert_eq!(json!(sources), wanted);
 }
 
+/// Gemini sends the sources of all texts at the end, when only the last text is open.
+#[test]
+fn sources_that_arrive_after_their_block_are_written_into_the_next_text() {
+    let source = |url: &str| Citation::Url(UrlCitation::new(url));
+    let late = |url: &str| ChatStreamEvent::ContentCitation {
+        choice_index: 0,
+        part_index: 0,
+        citation: source(url),
+    };
+    let text = |part_index: u32, text: &str| ChatStreamEvent::ContentDelta {
+        choice_index: 0,
+        part_index,
+        delta: PartDelta::Text { text: text.to_owned() },
+    };
+    let done = |part_index: u32, text: &str| ChatStreamEvent::ContentDone {
+        choice_index: 0,
+        part_index,
+        part: ResponsePart::Text(TextPart::new(text)),
+    };
+    let call = PartStart::ToolCall { id: "call_1".to_owned(), name: "f".to_owned() };
+    let stream = events(&written(&[
+        start(0, PartStart::Text {}),
+        text(0, "One."),
+        done(0, "One."),
+        // No text is open yet: it waits.
+        late("https://a.test"),
+        start(1, call),
+        late("https://b.test"),
+        ChatStreamEvent::ContentDone {
+            choice_index: 0,
+            part_index: 1,
+            part: ResponsePart::ToolCall(ToolCallPart::new("call_1", "f", "{}")),
+        },
+        start(2, PartStart::Text {}),
+        text(2, "Two."),
+        // The text is open: it is written at once.
+        late("https://c.test"),
+        text(2, "Three."),
+        done(2, "Two.Three."),
+        // Nothing follows, so there is no place for it.
+        late("https://d.test"),
+    ]));
+    let found: Vec<(u64, &str)> = stream
+        .iter()
+        .filter_map(|event| {
+            let url = event.pointer("/delta/citation/url")?.as_str()?;
+            Some((event["index"].as_u64()?, url))
+        })
+        .collect();
+    assert_eq!(found, [(2, "https://a.test"), (2, "https://b.test"), (2, "https://c.test")]);
+    let is_closed_twice = |index: u64| {
+        stream
+            .iter()
+            .filter(|event| event["type"] == "content_block_stop" && event["index"] == index)
+            .count()
+            != 1
+    };
+    assert!(!(0..3).any(is_closed_twice));
+}
+
 #[test]
 fn every_finish_reason_is_one_of_the_api() {
     for (reason, raw, word) in [

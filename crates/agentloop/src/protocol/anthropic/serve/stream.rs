@@ -25,6 +25,8 @@ pub(super) struct StreamWriter {
     /// The part whose block is open on the wire.
     current: Option<u32>,
     waiting: VecDeque<Waiting>,
+    /// Sources of blocks that were closed before they arrived. They are written into the next text.
+    late: Vec<Value>,
     reason: Option<(FinishReason, Option<String>)>,
     usage: Box<Usage>,
 }
@@ -35,6 +37,7 @@ struct Open {
     part: u32,
     /// The index of its block.
     index: usize,
+    is_text: bool,
     has_content: bool,
     is_signed: bool,
 }
@@ -66,6 +69,10 @@ impl WriteStream for StreamWriter {
             }
             ChatStreamEvent::ContentDone { choice_index: 0, part_index, part } => {
                 self.done(*part_index, part)
+            }
+            ChatStreamEvent::ContentCitation { choice_index: 0, citation, .. } => {
+                self.late.extend(citations::serve(citation));
+                self.write_late(None)
             }
             ChatStreamEvent::MessageDelta { choice_index: 0, finish_reason, raw_finish_reason } => {
                 // Reported at the end, with the usage.
@@ -119,9 +126,27 @@ impl StreamWriter {
             // The others are written when they are complete.
             _ => return Vec::new(),
         };
-        let open = Open { part, index: self.next, has_content: false, is_signed: false };
+        let is_text = matches!(start, PartStart::Text {});
+        let open = Open { part, index: self.next, is_text, has_content: false, is_signed: false };
         self.open.push(open);
         self.start(part, &block)
+    }
+
+    /// Writes sources of earlier blocks into a text that is open: `part`, if it is given, else the last one.
+    ///
+    /// A block that is closed cannot be opened again, and the API refuses a text block without text in the next request. So if no
+    /// text follows, these sources are left out.
+    fn write_late(&mut self, part: Option<u32>) -> Vec<u8> {
+        let fits = |open: &&Open| {
+            open.is_text && open.has_content && part.is_none_or(|part| part == open.part)
+        };
+        let found = self.open.iter().rev().find(fits).map(|open| (open.part, open.index));
+        let (Some((part, index)), false) = (found, self.late.is_empty()) else {
+            return Vec::new();
+        };
+        let late = std::mem::take(&mut self.late);
+        let bytes = late.iter().flat_map(|citation| citation_frame(index, citation)).collect();
+        self.put(part, bytes)
     }
 
     /// Starts the next block.
@@ -150,10 +175,7 @@ impl StreamWriter {
             }
             PartDelta::Citation { citation } => {
                 let Some(citation) = citations::serve(citation) else { return Vec::new() };
-                let event = json!({ "type": "content_block_delta", "index": index, "delta": {
-                    "type": "citations_delta", "citation": citation,
-                } });
-                return self.put(part, frame("content_block_delta", &event));
+                return self.put(part, citation_frame(index, &citation));
             }
             _ => return Vec::new(),
         };
@@ -191,6 +213,7 @@ impl StreamWriter {
         {
             out.extend(self.delta(part, &PartDelta::ThinkingSignature { signature }));
         }
+        out.extend(self.write_late(Some(part)));
         let index = self.open.swap_remove(at).index;
         out.extend(self.close(part, index));
         out
@@ -250,6 +273,12 @@ fn delta_frame(index: usize, kind: &str, field: &str, text: &str) -> Vec<u8> {
     let _ = serde_json::to_writer(&mut out, text);
     out.extend_from_slice(b"}}\n\n");
     out
+}
+
+fn citation_frame(index: usize, citation: &Value) -> Vec<u8> {
+    let delta = json!({ "type": "citations_delta", "citation": citation });
+    let event = json!({ "type": "content_block_delta", "index": index, "delta": delta });
+    frame("content_block_delta", &event)
 }
 
 fn frame(name: &str, event: &Value) -> Vec<u8> {
