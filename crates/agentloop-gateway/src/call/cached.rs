@@ -20,8 +20,13 @@ use crate::stream::{GatewayBody, Streamed};
 const MAX_LEADERS: usize = 4;
 
 /// Errors that are about the key of a request, and so not shared with others.
-const ABOUT_THE_KEY: [&str; 4] =
-    ["budget_exceeded", "insufficient_quota", "rate_limit_exceeded", "model_without_price"];
+const ABOUT_THE_KEY: [&str; 5] = [
+    "budget_exceeded",
+    "insufficient_quota",
+    "limits_unavailable",
+    "model_without_price",
+    "rate_limit_exceeded",
+];
 
 /// A request that was read.
 pub(super) type Load = (Call, Asked, Plan);
@@ -214,7 +219,26 @@ fn hit((call, ..): Load, mut entry: Entry) -> Response<GatewayBody> {
 
 #[cfg(test)]
 mod tests {
+    use agentloop::{Error, ErrorKind};
+
     use super::*;
+
+    #[test]
+    fn errors_about_the_key_of_a_call_are_not_for_others() {
+        let of = |code: &str, provider: Option<&str>| {
+            let mut error = Error::new(ErrorKind::Quota, "no").with_code(code);
+            if let Some(provider) = provider {
+                error = error.with_provider(provider);
+            }
+            is_about_the_key(&Verdict { error: Some(error), ..Verdict::default() })
+        };
+        for code in ABOUT_THE_KEY {
+            assert!(of(code, None), "{code}");
+            assert!(!of(code, Some("openai")), "the provider's {code} is about the gateway's key");
+        }
+        assert!(!of("not_expressible", None));
+        assert!(!is_about_the_key(&Verdict::default()));
+    }
 
     #[test]
     fn clients_refuse_the_cache_by_a_word_of_a_header() {

@@ -224,6 +224,61 @@ async fn a_key_never_gets_the_response_of_another_that_it_may_not_share() {
     }
 }
 
+#[tokio::test]
+async fn a_team_shares_among_its_keys_and_a_key_without_one_with_none() {
+    let settings = "[gateway.teams.web]\n[gateway.teams.ops]\n\
+        [gateway.keys.a]\nkey_env='A'\nteam='web'\n[gateway.keys.b]\nkey_env='B'\nteam='web'\n\
+        [gateway.keys.c]\nkey_env='C'\nteam='ops'\n[gateway.keys.web]\nkey_env='D'\n\
+        [gateway.routes.ours]\nmodels=['chat/long-9']\ncache={shared_by='team'}\n";
+    let stage = Stage::with(Simulator::new(), settings).await;
+    let (path, body) = chat(Protocol::OpenAiChat, "ours", true);
+    for (key, expected) in [
+        ("sk-A", "miss"),
+        ("sk-B", "hit"),
+        ("sk-C", "miss"),
+        // The name of the key is that of a team.
+        ("sk-D", "miss"),
+        (KEY, "miss"),
+        (KEY, "hit"),
+        ("sk-D", "hit"),
+    ] {
+        assert_eq!(result(&ask(&stage, key, &path, &body).await), expected, "{key}");
+    }
+}
+
+#[tokio::test]
+async fn hits_count_for_limits_of_requests_and_not_for_budgets() {
+    let settings = "[[models.\"chat/long-9\".prices]]\nper_million={input='1',output='1000'}\n\
+        [gateway.keys.few]\nkey_env='FEW'\nrequests_per_minute=3\n\
+        [gateway.keys.poor]\nkey_env='POOR'\nbudget='0.05/day'\n\
+        [gateway.routes.one]\nmodels=['chat/long-9']\ncache={}\n";
+    let stage = Stage::with(Simulator::new(), settings).await;
+    let (path, mut body) = chat(Protocol::OpenAiChat, "one", false);
+    for expected in ["miss", "hit", "hit"] {
+        assert_eq!(result(&ask(&stage, "sk-FEW", &path, &body).await), expected);
+    }
+    let reply = ask(&stage, "sk-FEW", &path, &body).await;
+    assert_eq!((reply.status, result(&reply)), (429, ""), "{}", reply.text());
+    // Each call reserves 4 cents and costs 9 tenths of one.
+    body["max_tokens"] = json!(40);
+    let mut calls = 0;
+    for seed in 0..9 {
+        body["seed"] = json!(seed);
+        let reply = ask(&stage, "sk-POOR", &path, &body).await;
+        if reply.status == 402 {
+            break;
+        }
+        assert_eq!((reply.status, result(&reply)), (200, "miss"), "{}", reply.text());
+        calls += 1;
+    }
+    assert!((1..5).contains(&calls), "{calls}");
+    for _ in 0..5 {
+        body["seed"] = json!(0);
+        let reply = ask(&stage, "sk-POOR", &path, &body).await;
+        assert_eq!((reply.status, result(&reply)), (200, "hit"), "{}", reply.text());
+    }
+}
+
 /// The gateway keeps a conversation under the key that began it, and so its response is not for others.
 #[tokio::test]
 async fn responses_that_are_stored_or_continued_stay_with_their_key() {
