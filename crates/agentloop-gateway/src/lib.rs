@@ -31,7 +31,6 @@ mod cache;
 mod call;
 #[allow(dead_code, reason = "used by the accounts of several gateways")]
 mod cluster;
-#[allow(dead_code, reason = "the accounts use it next")]
 mod journal;
 mod key;
 mod live;
@@ -46,7 +45,6 @@ mod state;
 mod store;
 mod stored;
 mod stream;
-#[allow(dead_code, reason = "the accounts start it next")]
 mod sync;
 
 #[cfg(test)]

@@ -57,16 +57,42 @@ fn only_the_first_start_creates_a_key_and_only_its_hash_is_stored() {
     assert_eq!(first.chat(&key, "sim/echo").status, 200);
     first.signal("TERM");
     assert_eq!(first.finish(), Some(0), "{}", first.stderr);
-    let path = folder.path().join("home/.local/share/agentloop/gateway-keys.json");
-    let stored = std::fs::read_to_string(&path).unwrap();
-    assert!(stored.contains("sha256") && !stored.contains(&key), "{stored}");
+    let data = folder.path().join("home/.local/share/agentloop");
+    let path = data.join("gateway.db");
     let mode = std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
+    for entry in std::fs::read_dir(&data).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = if path.is_file() { std::fs::read(&path).unwrap() } else { Vec::new() };
+        let found = bytes.windows(key.len()).any(|bytes| bytes == key.as_bytes());
+        assert!(!found, "{} has the key", path.display());
+    }
     let second = Gateway::start(folder.path(), &[]);
     assert_eq!(printed_key(&second.stderr), None, "{}", second.stderr);
     assert!(second.stderr.contains("Bearer $AGENTLOOP_GATEWAY_KEY"), "{}", second.stderr);
     assert_eq!(second.chat(&key, "sim/echo").status, 200);
     assert_eq!(second.chat("al-wrong", "sim/echo").status, 401);
+}
+
+/// Versions before the database kept the hashes of keys in a file.
+#[test]
+fn keys_of_the_earlier_file_are_moved_to_the_database_once() {
+    let folder = Folder::with([]);
+    let data = folder.path().join("home/.local/share/agentloop");
+    std::fs::create_dir_all(&data).unwrap();
+    // The SHA-256 of `test`.
+    let hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+    let text = format!("{{\"keys\":[{{\"name\":\"old\",\"sha256\":\"{hash}\"}}]}}");
+    std::fs::write(data.join("gateway-keys.json"), text).unwrap();
+    let mut first = Gateway::start(folder.path(), &[]);
+    assert_eq!(printed_key(&first.stderr), None, "{}", first.stderr);
+    assert_eq!(first.chat("test", "sim/echo").status, 200);
+    first.signal("TERM");
+    assert_eq!(first.finish(), Some(0), "{}", first.stderr);
+    assert!(!data.join("gateway-keys.json").exists());
+    assert!(data.join("gateway-keys.json.imported").exists());
+    let second = Gateway::start(folder.path(), &[]);
+    assert_eq!(second.chat("test", "sim/echo").status, 200);
 }
 
 #[test]
@@ -109,7 +135,7 @@ fn other_machines_need_a_key() {
     --- stdout
     --- stderr
     error: the gateway does not listen on 0.0.0.0:0 without an API key, because other machines can reach it
-    hint: create one with `agentloop serve --new-key NAME`, and add it to agentloop.toml
+    hint: create one with `agentloop keys create NAME`
     "#);
     let admin = serve(KEY, &["--listen", "127.0.0.1:0", "--admin-listen", "0.0.0.0:0"]);
     // The variable of the key is not set either; it is reported first.

@@ -41,8 +41,13 @@ impl Accounts {
     }
 
     /// Returns whether the keys of the store were ever read. If not, a key that is not found may be there.
-    pub(crate) fn has_keys(&self) -> bool {
+    pub(crate) fn knows_keys(&self) -> bool {
         !self.0.keep.has_store() || self.stored_keys().is_known
+    }
+
+    /// Returns whether the store has a key that is not revoked.
+    pub fn has_keys(&self) -> bool {
+        !self.stored_keys().keys.is_empty()
     }
 
     /// Returns the limits of a team of the store.

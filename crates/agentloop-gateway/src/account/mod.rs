@@ -3,13 +3,13 @@
 //! A request *enters* (limits of requests, tokens and concurrency), each of its calls to a provider *reserves* the most that it is
 //! expected to cost, and *settles* what it did cost. `docs/adr/0019-money-is-reserved-journaled-and-settled.md` says why.
 
-#![allow(dead_code, reason = "the tasks that move rows to the store use the rest")]
-
 mod bucket;
 mod estimate;
+mod health;
 mod hold;
 mod keep;
 mod keys;
+mod open;
 mod pass;
 mod price;
 #[cfg(feature = "redis")]
@@ -28,7 +28,7 @@ mod tests;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentloop::Usd;
@@ -48,6 +48,7 @@ use self::scope::Account;
 pub(crate) use self::scope::Scope;
 use crate::cluster::Cluster;
 use crate::store::Limits;
+use crate::sync::Tasks;
 
 /// What keys and teams have used, and what they may still use.
 ///
@@ -78,6 +79,7 @@ struct Inner {
     /// The keys and teams of the configuration that have a budget.
     configured: RwLock<Arc<Vec<(Scope, Limits)>>>,
     prices: Prices,
+    tasks: Mutex<Option<Tasks>>,
     /// Other gateways that count together with this one.
     cluster: OnceLock<Arc<dyn Cluster>>,
     /// How many rows of earlier processes are not stored yet.
@@ -111,6 +113,7 @@ impl Accounts {
             stored: RwLock::default(),
             configured: RwLock::default(),
             prices: Prices::default(),
+            tasks: Mutex::new(None),
             cluster: OnceLock::new(),
             replaying: AtomicU64::new(0),
             clock,

@@ -155,6 +155,7 @@ impl Used {
     }
 
     /// Returns what is left of a budget.
+    #[cfg(test)]
     pub(super) fn left(&self, budget: &GatewayBudget) -> Usd {
         let taken = self.windows.get(place(budget.per)).map_or(Usd::default(), Window::taken);
         budget.usd - taken

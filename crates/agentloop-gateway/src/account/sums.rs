@@ -7,21 +7,14 @@ use agentloop::Usd;
 use super::Accounts;
 use super::scope::Scope;
 use super::window::starts;
-use crate::store::{KeyTable, LedgerRow, Limits, PriceId};
-
-/// A sum that is read from the store: of the rows of a key or a team since a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    pub(crate) scope: Scope,
-    pub(crate) since_ms: i64,
-}
+use crate::store::{KeyTable, LedgerRow, Limits, PriceId, RowFilter};
 
 impl Accounts {
     /// Returns the sums of budgets that must be read from the store: those that are not known, or `all` of them if other gateways use
     /// the same store. `table` has keys and teams that are about to be set; without it they are those that are in use.
     ///
     /// No row may be stored between the question to the store and [`set_base`](Self::set_base): it would be counted in neither sum.
-    pub(crate) fn wanted(&self, table: Option<&KeyTable>, all: bool) -> Vec<Wanted> {
+    pub(crate) fn wanted(&self, table: Option<&KeyTable>, all: bool) -> Vec<RowFilter> {
         let stored = self.stored_keys();
         let table = table.unwrap_or(&stored.table);
         let mut scopes: Vec<(Scope, &Limits)> = Vec::new();
@@ -34,7 +27,7 @@ impl Accounts {
         let configured = self.configured();
         scopes.extend(configured.iter().map(|(scope, limits)| (scope.clone(), limits)));
         let now = starts(self.now_ms());
-        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut wanted = Vec::new();
         for (scope, limits) in scopes {
             if limits.budgets.is_empty() {
                 continue;
@@ -46,15 +39,23 @@ impl Accounts {
             // Several periods can begin on the same day.
             times.sort_unstable();
             times.dedup();
-            let each = times.into_iter().map(|since_ms| Wanted { scope: scope.clone(), since_ms });
-            wanted.extend(each);
+            wanted.extend(times.into_iter().map(|since_ms| scope.filter(since_ms)));
         }
         wanted
     }
 
-    /// Sets the sum of the rows of the store since the beginning of a period.
-    pub(crate) fn set_base(&self, scope: &Scope, since_ms: i64, usd: Usd) {
-        self.account(scope).lock().set_base(since_ms, usd);
+    /// Sets a sum that was [`wanted`](Self::wanted).
+    pub(crate) fn set_base(&self, sum: &RowFilter, usd: Usd) {
+        let Some(since_ms) = sum.since_ms else { return };
+        for account in [
+            sum.key.as_deref().map(|name| self.key(name)),
+            sum.team.as_deref().map(|name| self.team(name)),
+        ]
+        .into_iter()
+        .flatten()
+        {
+            account.lock().set_base(since_ms, usd);
+        }
     }
 
     /// Adds rows of an earlier process that are not stored yet. All of them must be added before the first is stored.

@@ -57,7 +57,7 @@ impl Stage {
     fn with_rows<T>(&self, read: impl FnOnce(&[LedgerRow]) -> T) -> T {
         match &self.accounts.0.keep {
             Keep::List(rows) => read(&rows.lock().unwrap()),
-            Keep::Nothing => read(&[]),
+            _ => read(&[]),
         }
     }
 
@@ -339,13 +339,14 @@ proptest! {
                 Step::Look => {
                     stage.accounts.set_configured(all_limits());
                     for wanted in stage.accounts.wanted(None, true) {
-                        let of = |row: &&LedgerRow| match &wanted.scope {
-                            Scope::Key(name) => row.key == *name,
-                            Scope::Team(name) => row.team.as_ref() == Some(name),
+                        let of = |row: &&LedgerRow| match &wanted.key {
+                            Some(name) => row.key == *name,
+                            None => row.team == wanted.team,
                         };
-                        let since = stored.iter().filter(of).filter(|row| row.time_ms >= wanted.since_ms);
-                        let sum = since.fold(usd("0"), |sum, row| sum + row.usd.unwrap());
-                        stage.accounts.set_base(&wanted.scope, wanted.since_ms, sum);
+                        let since = wanted.since_ms.unwrap();
+                        let rows = stored.iter().filter(of).filter(|row| row.time_ms >= since);
+                        let sum = rows.fold(usd("0"), |sum, row| sum + row.usd.unwrap());
+                        stage.accounts.set_base(&wanted, sum);
                     }
                 }
                 _ => {}

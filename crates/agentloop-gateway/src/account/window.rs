@@ -5,13 +5,14 @@ use agentloop::GatewayPeriod;
 const DAY_MS: i64 = 86_400_000;
 
 /// The periods in the order in which they are kept.
+#[cfg(test)]
 pub(crate) const PERIODS: [GatewayPeriod; 4] =
     [GatewayPeriod::Day, GatewayPeriod::Week, GatewayPeriod::Month, GatewayPeriod::Total];
 
 /// When each of the periods that a moment belongs to began, in milliseconds of Unix time. A total began at 0.
 pub(crate) type Starts = [i64; 4];
 
-/// Returns the place of a period in [`PERIODS`].
+/// Returns the place of a period in [`Starts`].
 pub(super) fn place(period: GatewayPeriod) -> usize {
     match period {
         GatewayPeriod::Day => 0,

@@ -172,7 +172,14 @@ async fn answer(
 ) -> Result<(Begun, Member, Busy, Hold), RelayError> {
     loop {
         let (member, busy) = attempts.begin()?;
-        let hold = call.reserve(&member, &asked.estimate).await?;
+        let hold = match call.reserve(&member, &asked.estimate).await {
+            Ok(hold) => hold,
+            Err(error) => {
+                // It was not called.
+                attempts.count -= 1;
+                return Err(error.into());
+            }
+        };
         match begin(call, asked, &member, strict).await {
             Ok(begun) => {
                 member.succeeded();

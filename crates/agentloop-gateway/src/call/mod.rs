@@ -107,7 +107,7 @@ where
     let id = new_id();
     let (head, body) = request.into_parts();
     let place = Head { method: &head.method, uri: &head.uri, headers: &head.headers };
-    let mut response = match without_key(&place) {
+    let mut response = match without_key(&place, &accounts) {
         Some(response) => response,
         None => {
             let protocol = api::protocol_of_path(head.uri.path(), &head.headers);
@@ -135,23 +135,30 @@ where
 }
 
 /// Responds to the calls that need no key: health, and what agents ask before they begin.
-fn without_key(head: &Head<'_>) -> Option<Response<GatewayBody>> {
+fn without_key(head: &Head<'_>, accounts: &Accounts) -> Option<Response<GatewayBody>> {
     let path = head.uri.path();
-    let text = |status: StatusCode, text: &'static str| {
-        let mut response = Response::new(GatewayBody::whole(Bytes::from_static(text.as_bytes())));
+    let text = |status: StatusCode, text: Bytes| {
+        let mut response = Response::new(GatewayBody::whole(text));
         *response.status_mut() = status;
         Some(response)
     };
     match (head.method, path) {
-        (&Method::GET | &Method::HEAD, "/health/live") => text(StatusCode::OK, "ok\n"),
-        (&Method::GET | &Method::HEAD, "/health/ready") => text(StatusCode::OK, "ready\n"),
+        (&Method::GET | &Method::HEAD, "/health/live") => {
+            text(StatusCode::OK, Bytes::from_static(b"ok\n"))
+        }
+        (&Method::GET | &Method::HEAD, "/health/ready") => {
+            text(StatusCode::OK, accounts.readiness().into())
+        }
         // Claude Code asks it before it begins.
-        (&Method::HEAD, "/" | "/api/hello") => text(StatusCode::OK, ""),
+        (&Method::HEAD, "/" | "/api/hello") => text(StatusCode::OK, Bytes::from_static(b"")),
         // Codex tries a WebSocket first. Only this status makes it use HTTP at once.
         (&Method::GET, path)
             if path.ends_with("/responses") && head.headers.contains_key("upgrade") =>
         {
-            text(StatusCode::UPGRADE_REQUIRED, "this server has no WebSocket; use POST\n")
+            text(
+                StatusCode::UPGRADE_REQUIRED,
+                Bytes::from_static(b"this server has no WebSocket; use POST\n"),
+            )
         }
         _ => None,
     }
@@ -176,7 +183,7 @@ fn admit(
     let hash = key::hash(shown);
     let known = state.keys.find_hash(&hash, now).cloned();
     let Some(key) = known.or_else(|| accounts.find_key(&hash, now)) else {
-        if !accounts.has_keys() {
+        if !accounts.knows_keys() {
             // The key may be right: the fault is not the client's.
             let message = "the gateway could not read its API keys yet; try again in a moment";
             let error = own(StatusCode::SERVICE_UNAVAILABLE, "keys_unavailable", message);

@@ -171,7 +171,14 @@ async fn embed_any(
 ) -> Result<(Vectors, Member, Hold), RelayError> {
     loop {
         let (member, _busy) = attempts.begin()?;
-        let hold = call.reserve(&member, &asked.estimate).await?;
+        let hold = match call.reserve(&member, &asked.estimate).await {
+            Ok(hold) => hold,
+            Err(error) => {
+                // It was not called.
+                attempts.count -= 1;
+                return Err(error.into());
+            }
+        };
         match embed_one(call, asked, &member).await {
             Ok(vectors) => {
                 member.succeeded();

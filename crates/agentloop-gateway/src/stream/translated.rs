@@ -32,6 +32,8 @@ pub(crate) struct Translated {
     /// When the request arrived (Unix seconds), for providers that do not state a time.
     created: i64,
     rewritten: Vec<ChatStreamEvent>,
+    /// The usage as far as it was reported.
+    usage: Option<Usage>,
     /// The usage and the cost of the complete response.
     end: Option<Box<(Usage, Option<Cost>)>>,
     received: usize,
@@ -58,6 +60,7 @@ impl Translated {
             model,
             created: now(),
             rewritten: Vec::new(),
+            usage: None,
             end: None,
             received: 0,
             ended: false,
@@ -75,6 +78,7 @@ impl Translated {
                     _ => 0,
                 };
             }
+            ChatStreamEvent::Usage { usage, .. } => self.usage = Some(usage.clone()),
             ChatStreamEvent::MessageDone { response } => {
                 self.end = Some(Box::new((response.usage.clone(), response.cost.clone())));
             }
@@ -152,6 +156,7 @@ impl Source for Translated {
 
     fn report(&mut self, record: &mut Record) {
         record.received = self.received;
+        record.usage = self.usage.take();
         if let Some(end) = self.end.take() {
             record.usage = Some(end.0).filter(|usage| !usage.is_empty());
             record.cost = end.1;

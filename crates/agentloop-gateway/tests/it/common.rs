@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agentloop::transport::{Body, HttpTransport, SendOptions, Transport};
 use agentloop::{AgentLoop, Config, Protocol, Provider};
-use agentloop_gateway::{Gateway, KeyRing, Record, Recorder, Server, State};
+use agentloop_gateway::{Accounts, Gateway, KeyRing, Record, Recorder, Server, State, Store};
 use agentloop_sim::Simulator;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
@@ -84,10 +84,14 @@ pub(crate) fn upstream(name: &str, protocol: Protocol, address: &str) -> Provide
     Provider::compatible(protocol, name.to_owned(), format!("http://{address}/{version}"))
 }
 
+/// Returns the configuration of settings, which begin with those of the key.
+fn read(settings: &str) -> Config {
+    Config::parse(&format!("[gateway.keys.test]\nkey_env='TEST'\n{settings}")).unwrap()
+}
+
 /// Returns the state of settings in front of an upstream at `address`.
 fn state_at(address: &str, settings: &str) -> State {
-    let config =
-        Config::parse(&format!("[gateway.keys.test]\nkey_env='TEST'\n{settings}")).unwrap();
+    let config = read(settings);
     let mut builder = AgentLoop::builder().config(&config);
     for (name, protocol) in UPSTREAMS {
         builder = builder.provider(upstream(name, protocol, address));
@@ -101,9 +105,18 @@ fn state_at(address: &str, settings: &str) -> State {
 
 /// Starts a gateway with settings in front of an upstream at `address`.
 pub(crate) async fn gateway_at(address: &str, settings: &str) -> (Gateway, Server, Records) {
+    gateway_with(address, settings, Accounts::in_memory()).await
+}
+
+async fn gateway_with(
+    address: &str,
+    settings: &str,
+    accounts: Accounts,
+) -> (Gateway, Server, Records) {
     let state = state_at(address, settings);
     let records = Records::default();
-    let gateway = Gateway::with_recorders(state, vec![Arc::new(records.clone())]);
+    let recorders: Vec<Arc<dyn Recorder>> = vec![Arc::new(records.clone())];
+    let gateway = Gateway::with_accounts(state, recorders, accounts);
     let server = gateway.listen("127.0.0.1:0").await.unwrap();
     (gateway, server, records)
 }
@@ -114,9 +127,24 @@ impl Stage {
     }
 
     pub(crate) async fn with(simulator: Simulator, settings: &str) -> Self {
+        Self::with_accounts(simulator, settings, Accounts::in_memory()).await
+    }
+
+    /// Starts a gateway that keeps its keys and its ledger in a store.
+    pub(crate) async fn with_store(
+        simulator: Simulator,
+        settings: &str,
+        store: Arc<dyn Store>,
+    ) -> Self {
+        let config = read(settings).gateway.unwrap();
+        let accounts = Accounts::open(store, None, &config).await.unwrap();
+        Self::with_accounts(simulator, settings, accounts).await
+    }
+
+    async fn with_accounts(simulator: Simulator, settings: &str, accounts: Accounts) -> Self {
         let upstream = simulator.clone().serve("127.0.0.1:0").await.unwrap();
         let address = upstream.address().to_string();
-        let (gateway, server, records) = gateway_at(&address, settings).await;
+        let (gateway, server, records) = gateway_with(&address, settings, accounts).await;
         let url = format!("http://{}", server.address());
         Self { simulator, gateway, url, records, server, upstream }
     }

@@ -9,6 +9,7 @@ mod common;
 mod faults;
 mod hostile;
 mod laws;
+mod money;
 mod recordings;
 mod relay;
 mod responses;

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::{Abilities, Date, ModelRestrictions, Price, cost};
-use crate::chat::{Cost, Effort, Usage, Usd};
+use crate::chat::{Cost, Effort, Usage, UsageDetails, Usd};
 
 /// The data of one model. An absent field is unknown; it does not mean no or zero.
 ///
@@ -174,16 +174,13 @@ impl ModelData {
         when: SystemTime,
         service_tier: Option<&str>,
     ) -> Option<Usd> {
-        let mut usage = Usage {
-            prompt_tokens: Some(prompt_tokens),
-            completion_tokens: Some(completion_tokens),
-            ..Usage::default()
-        };
-        let plain = self.cost(&usage, when, service_tier)?.usd;
-        usage.details.cache_write_tokens = Some(prompt_tokens);
-        let written = self.cost(&usage, when, service_tier).map_or(plain, |cost| cost.usd);
-        usage.details.cache_write_hour_tokens = Some(prompt_tokens);
-        let for_an_hour = self.cost(&usage, when, service_tier).map_or(plain, |cost| cost.usd);
-        Some(plain.max(written).max(for_an_hour))
+        let price = self.price(prompt_tokens, when, service_tier)?;
+        let mut details = UsageDetails::default();
+        let of = |details: &_| cost::of(price, prompt_tokens, completion_tokens, details);
+        let plain = of(&details)?;
+        details.cache_write_tokens = Some(prompt_tokens);
+        let written = of(&details).unwrap_or(plain);
+        details.cache_write_hour_tokens = Some(prompt_tokens);
+        Some(plain.max(written).max(of(&details).unwrap_or(plain)))
     }
 }

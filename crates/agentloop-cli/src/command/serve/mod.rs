@@ -8,17 +8,20 @@ mod signals;
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentloop::{AgentLoop, GatewayConfig, GatewayLog, Secret};
 use agentloop_gateway::{
-    Gateway, KeyRing, MAX_CONNECTIONS, Recorder, RequestLog, Server, State, Tls, new_key,
+    Accounts, Gateway, KeyRing, MAX_CONNECTIONS, Recorder, RequestLog, Server, State, Store, Tls,
+    new_key,
 };
 
 pub(crate) use args::Args;
 
 use crate::failure::Failure;
+use crate::gateway_store;
 use crate::output::Output;
 use crate::setup::Setup;
 
@@ -30,6 +33,9 @@ const ADMIN_LISTEN: &str = "127.0.0.1:4181";
 
 /// How long requests may take after a signal to stop, unless it is set.
 const SHUTDOWN: Duration = Duration::from_secs(30);
+
+/// How long the end waits until the ledger is stored. What is not stays in the journal.
+const CLOSE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     if let Some(name) = &args.new_key {
@@ -46,15 +52,20 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let grace = shutdown_time(&config)?;
     let listen = address("listen", args.listen.as_deref().or(config.listen.as_deref()), LISTEN)?;
     if args.check {
-        build_state(&setup.build_gateway_client()?, &config, KeyRing::default())?;
-        crate::gateway_store::check(&config)?;
+        build_state(&setup.build_gateway_client()?, &config)?;
+        gateway_store::check(&config)?;
         setup.notes.print_note("the configuration of the gateway is valid");
         return Ok(());
     }
-    let first = first_key::load(&config, listen)?;
     let client = setup.build_gateway_client()?;
-    let state = build_state(&client, &config, first.keys.clone())?;
-    let gateway = Gateway::with_recorders(state, recorders(args, &config));
+    let state = build_state(&client, &config)?;
+    let (store, folder) = open_store(&config)?;
+    first_key::import(store.as_ref(), setup.notes).await;
+    let first = first_key::create(store.as_ref(), &state, listen, setup.notes).await?;
+    let accounts = Accounts::open(Arc::clone(&store), Some(&folder), &config).await?;
+    first_key::check(&state, &accounts, listen)?;
+    let gateway = Gateway::with_accounts(state, recorders(args, &config), accounts.clone());
+    gateway.connect_store(store);
     #[cfg(feature = "otel")]
     gateway.connect_traces(crate::telemetry::connect);
     let connections = config.max_connections.unwrap_or(MAX_CONNECTIONS);
@@ -71,12 +82,11 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let admin = listen_admin(args, &config, &gateway, setup).await?;
     let scheme = if has_tls { "https" } else { "http" };
     let url = format!("{scheme}://{}", server.address());
-    setup.notes.print_plain(&format_guide(&url, admin.as_ref(), first.created.as_ref()));
+    setup.notes.print_plain(&format_guide(&url, admin.as_ref(), first.as_ref()));
     let reloading = tokio::spawn(reload::watch(
         gateway.clone(),
         setup.named_file.clone(),
         setup.files.iter().map(|file| file.path.clone()).collect(),
-        first.keys,
         hangup,
         setup.notes,
     ));
@@ -92,16 +102,33 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
         setup.notes.print_note("requests in progress were cut off");
     }
     drop(admin);
+    let all_stored = tokio::select! {
+        stored = accounts.close(CLOSE) => stored,
+        () = stop.wait() => false,
+    };
+    if !all_stored {
+        setup.notes.print_note(
+            "the ledger is not completely in the database; the rest is kept, and stored at the next start",
+        );
+    }
     Ok(())
 }
 
+/// Opens the database, and returns it with the folder of the gateway's files.
+fn open_store(config: &GatewayConfig) -> Result<(Arc<dyn Store>, PathBuf), Failure> {
+    let store = gateway_store::open(config)?;
+    match gateway_store::data_folder(config) {
+        Some(folder) => Ok((store, folder)),
+        None => Err(Failure::input_with_hint(
+            "no data folder is known",
+            "set HOME, XDG_DATA_HOME or AGENTLOOP_DATA to an absolute path, or `data` in [gateway]",
+        )),
+    }
+}
+
 /// Builds the state of the gateway from its settings.
-fn build_state(
-    client: &AgentLoop,
-    config: &GatewayConfig,
-    keys: KeyRing,
-) -> agentloop::Result<State> {
-    State::new(client, config, keys, &|name| std::env::var(name).ok())
+fn build_state(client: &AgentLoop, config: &GatewayConfig) -> agentloop::Result<State> {
+    State::new(client, config, KeyRing::default(), &|name| std::env::var(name).ok())
 }
 
 fn recorders(args: &Args, config: &GatewayConfig) -> Vec<Arc<dyn Recorder>> {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use agentloop_gateway::{Gateway, KeyRing};
+use agentloop_gateway::Gateway;
 
 use super::signals::Hangup;
 use crate::failure::Failure;
@@ -18,7 +18,6 @@ pub(super) async fn watch(
     gateway: Gateway,
     named: Option<PathBuf>,
     files: Vec<PathBuf>,
-    keys: KeyRing,
     mut signal: Hangup,
     notes: Notes,
 ) {
@@ -33,7 +32,7 @@ pub(super) async fn watch(
             continue;
         }
         last = now;
-        match reload(&gateway, named.as_deref(), keys.clone(), notes) {
+        match reload(&gateway, named.as_deref(), notes) {
             Ok(()) => notes.print_note("the configuration was read again"),
             Err(failure) => {
                 notes.print_note("the configuration is not valid, and changes nothing:");
@@ -43,15 +42,10 @@ pub(super) async fn watch(
     }
 }
 
-fn reload(
-    gateway: &Gateway,
-    named: Option<&std::path::Path>,
-    keys: KeyRing,
-    notes: Notes,
-) -> Result<(), Failure> {
+fn reload(gateway: &Gateway, named: Option<&std::path::Path>, notes: Notes) -> Result<(), Failure> {
     let setup = Setup::read(named, notes)?;
     let config = setup.config.gateway.clone().unwrap_or_default();
-    let state = super::build_state(&setup.build_gateway_client()?, &config, keys)?;
+    let state = super::build_state(&setup.build_gateway_client()?, &config)?;
     gateway.reload(state);
     Ok(())
 }

@@ -79,7 +79,7 @@ impl Admin {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let path = head.uri.path();
-        if let Some(response) = health(&head.method, path) {
+        if let Some(response) = health(gateway, &head.method, path) {
             return Ok(response);
         }
         guard::check_host(self.is_loopback, head)?;
@@ -182,20 +182,22 @@ fn not_allowed(methods: &'static str) -> Problem {
         .with_header(ALLOW, methods)
 }
 
-fn health(method: &Method, path: &str) -> Option<Response<GatewayBody>> {
+fn health(gateway: &Gateway, method: &Method, path: &str) -> Option<Response<GatewayBody>> {
     let text = match (method, path) {
-        (&Method::GET | &Method::HEAD, "/health/live") => "ok\n",
-        (&Method::GET | &Method::HEAD, "/health/ready") => "ready\n",
+        (&Method::GET | &Method::HEAD, "/health/live") => "ok\n".to_owned(),
+        (&Method::GET | &Method::HEAD, "/health/ready") => gateway.accounts().readiness(),
         _ => return None,
     };
-    let mut response = Response::new(GatewayBody::whole(Bytes::from_static(text.as_bytes())));
+    let mut response = Response::new(GatewayBody::whole(text));
     let kind = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, kind);
     Some(response)
 }
 
 fn metrics(gateway: &Gateway) -> Response<GatewayBody> {
-    let mut response = Response::new(GatewayBody::whole(gateway.metrics().write()));
+    let mut text = gateway.metrics().write();
+    gateway.accounts().write_metrics(&mut text);
+    let mut response = Response::new(GatewayBody::whole(text));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4");
     response.headers_mut().insert(CONTENT_TYPE, kind);
     response
