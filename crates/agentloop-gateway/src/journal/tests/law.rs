@@ -174,7 +174,8 @@ proptest! {
             states.push((fs::metadata(&path).unwrap().len(), rows.clone()));
         }
         drop(journal);
-        let length = cut.index(states.last().unwrap().0 as usize + 1) as u64;
+        let whole = usize::try_from(states.last().unwrap().0).unwrap();
+        let length = cut.index(whole + 1) as u64;
         fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
         let journal = folder.open();
         prop_assert_eq!(journal.health().damaged_lines, 0);
