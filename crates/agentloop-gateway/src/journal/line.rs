@@ -14,6 +14,7 @@
 
 use serde::Deserialize;
 
+use super::write::append_row;
 use crate::store::LedgerRow;
 
 /// The longest line in bytes. The texts of a longer row are shortened, except its id.
@@ -148,16 +149,16 @@ pub(super) fn id(json: &[u8]) -> Option<String> {
 fn with_row(start: &[u8], row: &LedgerRow) -> Vec<u8> {
     let mut line = Vec::with_capacity(USUAL_LINE);
     line.extend_from_slice(start);
-    append_json(&mut line, row);
+    append_row(&mut line, row);
     if line.len() >= MAX_LINE {
         line.truncate(start.len());
-        append_json(&mut line, &shortened(row));
+        append_row(&mut line, &shortened(row));
     }
     line.push(b'\n');
     line
 }
 
-fn append_json<T: serde::Serialize + ?Sized>(line: &mut Vec<u8>, value: &T) {
+pub(super) fn append_json<T: serde::Serialize + ?Sized>(line: &mut Vec<u8>, value: &T) {
     let length = line.len();
     // Neither a row nor a string can fail to serialize, and a vector takes everything.
     if serde_json::to_writer(&mut *line, value).is_err() {

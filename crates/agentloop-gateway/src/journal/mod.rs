@@ -22,6 +22,7 @@ mod replay;
 mod state;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::fs::{self, File};
 use std::io;

@@ -8,7 +8,7 @@ fn set_room(journal: &Journal, room: Option<usize>) {
 
 #[test]
 fn lines_wait_while_the_disk_is_full_and_are_written_in_their_order_later() {
-    for room in [0, 1, 8, 100, 300, 301, 700, 1_000] {
+    for room in [0, 1, 8, 60, 100, 130, 250, 400] {
         let folder = Folder::new();
         let journal = folder.open();
         journal.reserve(&reserved("before")).unwrap();
@@ -39,7 +39,7 @@ fn lines_wait_while_the_disk_is_full_and_are_written_in_their_order_later() {
 
 #[test]
 fn a_kill_on_a_full_disk_keeps_what_was_written_before() {
-    for room in [0, 1, 50, 299] {
+    for room in [0, 1, 50, 99] {
         let folder = Folder::new();
         let journal = folder.open();
         journal.reserve(&reserved("a")).unwrap();
