@@ -6,18 +6,18 @@ use agentloop::carry::{Carrier, restore};
 use agentloop::protocol::serve::{
     self, ServedChat, StreamFraming, StreamWriter, read_chat, write_body_for,
 };
-use agentloop::relay::RelayError;
+use agentloop::relay::{RelayError, with_rate_limits};
 use agentloop::{
     ChatRequest, ChatResponse, ChatStream, ChatStreamEvent, ContentPart, Error, MessageContent,
     Protocol, ProviderState, Role, Warning, WarningKind,
 };
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use serde_json::Value;
 
 use super::chat::Asked;
 use super::server_tools::drop_unlisted;
-use super::{Call, headers, own};
+use super::{Call, failure, headers, own};
 use crate::route::{Busy, Member, Options};
 use crate::stream::{GatewayBody, Streamed, Translated, now};
 
@@ -29,6 +29,8 @@ pub(super) struct Reply {
     /// What the response repeats of the request.
     form: serve::Reply,
     outcome: Outcome,
+    /// The headers of the provider about its rate limits.
+    limits: HeaderMap,
     carrier: Carrier,
     writer: Option<StreamWriter>,
     framing: StreamFraming,
@@ -91,14 +93,18 @@ pub(super) async fn begin(
     {
         carrier = carrier.without_thinking();
     }
-    let outcome = match stream || asked.stream {
-        true => {
-            let mut events = client.stream(request).await?;
-            let first = first_events(&mut events, &mut warnings).await?;
-            Outcome::Stream(first, events)
-        }
-        false => Outcome::Whole(Box::new(client.chat(request).await?)),
+    let calling = async {
+        Ok::<_, Error>(match stream || asked.stream {
+            true => {
+                let mut events = client.stream(request).await?;
+                let first = first_events(&mut events, &mut warnings).await?;
+                Outcome::Stream(first, events)
+            }
+            false => Outcome::Whole(Box::new(client.chat(request).await?)),
+        })
     };
+    let (outcome, limits) = with_rate_limits(calling).await;
+    let outcome = outcome?;
     let writer = match &outcome {
         Outcome::Stream(..) => Some(StreamWriter::for_reply(protocol, include_usage, &form)),
         Outcome::Whole(response) => {
@@ -111,7 +117,7 @@ pub(super) async fn begin(
         Protocol::OpenAiResponses => Some(call.record.id.replacen("req_", "resp_", 1)),
         _ => None,
     };
-    Ok(Reply { form, outcome, carrier, writer, framing, id, model, warnings, items })
+    Ok(Reply { form, outcome, limits, carrier, writer, framing, id, model, warnings, items })
 }
 
 /// Reads the events before the first content, which have arrived already: the warnings among them go into the headers.
@@ -183,7 +189,8 @@ pub(super) fn respond(
     busy: Busy,
 ) -> Response<GatewayBody> {
     let protocol = call.api.protocol;
-    let Reply { form, outcome, carrier, writer, framing, id, model, warnings, items } = reply;
+    let Reply { form, outcome, limits, carrier, writer, framing, id, model, warnings, items } =
+        reply;
     let state = Arc::clone(&call.state);
     let key = call.key.name.clone();
     let at_end: Option<AtEnd> = items.map(|items| -> AtEnd {
@@ -224,6 +231,7 @@ pub(super) fn respond(
         }
     };
     let mut response = Response::new(body);
+    failure::copy_headers(&limits, response.headers_mut());
     headers::warn(response.headers_mut(), &warnings);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

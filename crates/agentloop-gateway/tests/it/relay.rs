@@ -112,6 +112,24 @@ async fn a_request_keeps_every_byte_but_its_model() {
     assert!(!head.contains(KEY), "{head}");
 }
 
+#[tokio::test]
+async fn rate_limits_reach_the_client_also_of_another_api() {
+    let whole = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
+    let chunk = r#"{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}"#;
+    let events = format!("data: {chunk}\n\ndata: [DONE]\n\n");
+    for (kind, sent) in [("application/json", whole.to_owned()), ("text/event-stream", events)] {
+        let replay = Replay::start(kind, vec![sent.into_bytes()]).await;
+        for (_, client) in UPSTREAMS {
+            let (path, body) = chat(client, "chat/m", kind == "text/event-stream");
+            let (headers, got) = through(&replay, &path, &body.to_string()).await;
+            let got = String::from_utf8(got).unwrap();
+            assert_eq!(headers["x-ratelimit-remaining-requests"], "9", "{client:?} {got}");
+            assert!(got.contains("Hi"), "{client:?} {got}");
+            assert!(!headers.contains_key("set-cookie"));
+        }
+    }
+}
+
 /// Aider does not ask for usage: the gateway does, and leaves it out of what the client gets.
 #[tokio::test]
 async fn usage_is_requested_and_left_out_if_the_client_did_not_ask() {

@@ -357,7 +357,10 @@ impl Inner {
         let response = transport.send(request, options);
         let wait = timeouts.idle.unwrap_or(ERROR_BODY_WAIT).min(ERROR_BODY_WAIT);
         async move {
-            let error = match check_status(provider, response.await?, wait, deadline) {
+            let response = response.await?;
+            #[cfg(feature = "serve")]
+            super::relay::note(response.headers());
+            let error = match check_status(provider, response, wait, deadline) {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };

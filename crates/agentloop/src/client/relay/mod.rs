@@ -2,6 +2,7 @@
 
 mod body;
 mod edge;
+mod rate_limits;
 
 use std::sync::{Arc, Mutex};
 
@@ -12,6 +13,8 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 pub use body::{RelayBody, RelayReport};
+pub(super) use rate_limits::note;
+pub use rate_limits::with_rate_limits;
 
 use super::limit::Limit;
 use super::secrets::RequestSecrets;
