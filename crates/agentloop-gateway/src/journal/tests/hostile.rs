@@ -1,4 +1,4 @@
-//! Files that nobody should find in the folder.
+//! Damaged files, and files of other programs.
 
 use std::io::Write as _;
 
@@ -122,7 +122,7 @@ fn a_huge_number_of_a_row_does_not_stop_the_journal() {
     let path = filled(&folder);
     append(&path, &line::stored(line::MAX_NUMBER - 1));
     let journal = folder.open();
-    // Rows that somebody has declared to be stored are believed to be.
+    // A line with a valid checksum is believed.
     assert_eq!(drain(&journal), ["d"]);
     journal.settle(settled("e", 1));
     assert_eq!(drain(&journal), ["e"]);

@@ -1,14 +1,14 @@
-//! Books that remember what they were told.
+//! Books that remember what was passed to them.
 
 use std::sync::Mutex;
 
 use super::*;
 
 #[derive(Default)]
-pub(super) struct FakeBooks(Mutex<Told>);
+pub(super) struct FakeBooks(Mutex<Noted>);
 
 #[derive(Default)]
-struct Told {
+struct Noted {
     unstored: usize,
     stored: usize,
     wanted: Vec<RowFilter>,
@@ -31,13 +31,13 @@ impl FakeBooks {
     }
 
     pub(super) fn base(&self, filter: &RowFilter) -> Option<i128> {
-        let told = self.0.lock().unwrap();
-        told.bases.iter().rev().find(|(known, _)| known == filter).map(|(_, usd)| *usd)
+        let noted = self.0.lock().unwrap();
+        noted.bases.iter().rev().find(|(known, _)| known == filter).map(|(_, usd)| *usd)
     }
 
     pub(super) fn key_names(&self) -> Vec<String> {
-        let told = self.0.lock().unwrap();
-        let valid = told.table.keys.iter().filter(|key| key.revoked_ms.is_none());
+        let noted = self.0.lock().unwrap();
+        let valid = noted.table.keys.iter().filter(|key| key.revoked_ms.is_none());
         valid.map(|key| key.name.clone()).collect()
     }
 
@@ -56,9 +56,9 @@ impl Books for FakeBooks {
     }
 
     fn wanted(&self, _: Option<&KeyTable>, all: bool) -> Vec<RowFilter> {
-        let told = self.0.lock().unwrap();
-        let is_known = |filter: &RowFilter| told.bases.iter().any(|(known, _)| known == filter);
-        told.wanted.iter().filter(|filter| all || !is_known(filter)).cloned().collect()
+        let noted = self.0.lock().unwrap();
+        let is_known = |filter: &RowFilter| noted.bases.iter().any(|(known, _)| known == filter);
+        noted.wanted.iter().filter(|filter| all || !is_known(filter)).cloned().collect()
     }
 
     fn set_base(&self, sum: &RowFilter, usd: Usd) {

@@ -1,4 +1,4 @@
-//! Tests of the tasks, with a clock that jumps and a store that fails when it is told to.
+//! Tests of the tasks, with a clock that jumps and a store that fails on request.
 
 mod books;
 mod store;

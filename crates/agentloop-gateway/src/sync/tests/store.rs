@@ -1,4 +1,4 @@
-//! A store in memory that fails when it is told to.
+//! A store in memory that fails on request.
 
 use std::sync::Mutex;
 
@@ -57,7 +57,7 @@ impl FaultyStore {
         fault: Option<Fault>,
         operation: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        let error = || Error::new(ErrorKind::Server, "the store is told to fail");
+        let error = || Error::new(ErrorKind::Server, "the store fails on request");
         match fault {
             None => operation.await,
             Some(Fault::Refuse) => Err(error()),
