@@ -19,6 +19,23 @@ fn open(url: &Secret) -> PostgresStore {
     PostgresStore::connect(url).unwrap()
 }
 
+/// A store without anything of the stores before. It takes less time than a new database.
+fn open_empty(server: &PostgresServer, url: &Secret) -> PostgresStore {
+    let database = url.expose().rsplit('/').next().unwrap();
+    server.sql(database, "DROP SCHEMA IF EXISTS agentloop CASCADE");
+    open(url)
+}
+
+/// Adds a row. A busy machine may need several attempts in a short time.
+async fn append(store: &PostgresStore, id: &str, time_ms: i64) {
+    for _ in 0..10 {
+        if store.append(vec![row(id, time_ms)]).await.is_ok() {
+            return;
+        }
+    }
+    panic!("the row {id} could not be added");
+}
+
 /// A store whose operations may take a short time only.
 fn open_impatient(url: &Secret) -> PostgresStore {
     PostgresStore::within(Target::parse(url).unwrap(), SHORT, SHORT)
@@ -32,13 +49,15 @@ async fn ids(store: &PostgresStore) -> Vec<String> {
 #[tokio::test]
 async fn postgres_keeps_all_laws() {
     let Some(server) = PostgresServer::shared() else { return };
-    conformance::keeps_all_laws(async || open(&server.database())).await;
+    let url = server.database();
+    conformance::keeps_all_laws(async || open_empty(server, &url)).await;
 }
 
 #[test]
 fn postgres_agrees_with_memory() {
     let Some(server) = PostgresServer::shared() else { return };
-    conformance::agrees_with_memory(16, async || open(&server.database()));
+    let url = server.database();
+    conformance::agrees_with_memory(16, async || open_empty(server, &url));
 }
 
 #[tokio::test]
@@ -213,7 +232,7 @@ async fn a_server_that_hangs_is_an_error_in_time() {
     let url = PostgresServer::url_at(proxy.folder(), database);
     open(&url).append(vec![row("a", 1)]).await.unwrap();
     let store = open_impatient(&url);
-    store.append(vec![row("b", 2)]).await.unwrap();
+    append(&store, "b", 2).await;
     proxy.set(Mode::Hang);
     let began = Instant::now();
     // On a connection that is open, and on a new one; those that wait for a connection have the same deadline.
@@ -225,7 +244,7 @@ async fn a_server_that_hangs_is_an_error_in_time() {
     assert_eq!(error.kind(), ErrorKind::Timeout, "{error:?}");
     assert!(began.elapsed() < 4 * SHORT, "{:?}", began.elapsed());
     proxy.set(Mode::Open);
-    store.append(vec![row("d", 4)]).await.unwrap();
+    append(&store, "d", 4).await;
     let stored = ids(&open(&url)).await;
     // What was sent before the deadline may have been stored.
     assert!(stored.starts_with(&["a".to_owned(), "b".to_owned()]), "{stored:?}");
