@@ -10,9 +10,14 @@ mod faults;
 mod hostile;
 mod laws;
 mod money;
+#[cfg(feature = "postgres")]
+mod nodes;
 mod recordings;
 mod relay;
 mod responses;
 mod routes;
 mod server;
 mod state;
+
+#[path = "../servers/mod.rs"]
+mod servers;

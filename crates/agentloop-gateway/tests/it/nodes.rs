@@ -1,0 +1,362 @@
+//! Several gateways that share a PostgreSQL database.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use agentloop::transport::{HttpTransport, SendOptions, Transport};
+use agentloop::{AgentLoop, Config, Protocol, Secret};
+use agentloop_gateway::{
+    Accounts, Gateway, KeyRecord, KeyRing, LedgerRow, PostgresStore, RowFilter, Server, State,
+    Store, new_key,
+};
+use agentloop_sim::Simulator;
+use bytes::Bytes;
+use http::Request;
+
+use crate::common::{chat, upstream};
+use crate::servers::postgres::PostgresServer;
+
+/// A folder that ends with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("agentloop-nodes-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A gateway of several.
+struct Node {
+    accounts: Accounts,
+    server: Server,
+    url: String,
+}
+
+/// A price of a cent per token.
+const PRICE: &str =
+    "[[models.'chat/echo'.prices]]\nper_million = { input = '10000', output = '10000' }\n";
+
+impl Node {
+    async fn start(name: &str, upstream_address: &str, database: &Secret, folder: &Path) -> Self {
+        let text = format!("[gateway]\nnode = '{name}'\n[gateway.store]\nurl_env = 'DATABASE'\n");
+        let config = Config::parse(&format!("{text}{PRICE}")).unwrap();
+        let provider = upstream("chat", Protocol::OpenAiChat, upstream_address);
+        let client = AgentLoop::builder().config(&config).provider(provider).build().unwrap();
+        let settings = config.gateway.unwrap();
+        let variable = |name: &str| Some(format!("sk-{name}"));
+        let state = State::new(&client, &settings, KeyRing::default(), &variable).unwrap();
+        let store: Arc<dyn Store> = Arc::new(PostgresStore::connect(database).unwrap());
+        let accounts = Accounts::open(store, Some(folder), &settings).await.unwrap();
+        let gateway = Gateway::with_accounts(state, Vec::new(), accounts.clone());
+        let server = gateway.listen("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", server.address());
+        Self { accounts, server, url }
+    }
+
+    /// Shares limits and budgets with the others.
+    #[cfg(feature = "redis")]
+    async fn join(&self, redis: &str, database: &Secret) {
+        let store: Arc<dyn Store> = Arc::new(PostgresStore::connect(database).unwrap());
+        let settings = agentloop::GatewayRedis::default();
+        self.accounts.join_redis(&Secret::new(redis), &settings, store).await.unwrap();
+    }
+
+    /// Sends a chat. Returns the status and the body of the response.
+    async fn chat(&self, key: &Secret, is_stream: bool) -> (u16, String) {
+        let (path, mut body) = chat(Protocol::OpenAiChat, "chat/echo", is_stream);
+        body["max_tokens"] = 10.into();
+        let request = Request::post(format!("{}{path}", self.url))
+            .header("authorization", format!("Bearer {}", key.expose()))
+            .body(Bytes::from(body.to_string()))
+            .unwrap();
+        let response = HttpTransport::new().send(request, SendOptions::default()).await.unwrap();
+        let status = response.status().as_u16();
+        let body = response.into_body().collect(1 << 20).await.unwrap();
+        (status, String::from_utf8_lossy(&body).into_owned())
+    }
+
+    async fn status(&self, key: &Secret) -> u16 {
+        self.chat(key, false).await.0
+    }
+
+    /// Returns the text of the readiness check.
+    async fn readiness(&self) -> String {
+        let request = Request::get(format!("{}/health/ready", self.url)).body(Bytes::new());
+        let response = HttpTransport::new().send(request.unwrap(), SendOptions::default()).await;
+        let body = response.unwrap().into_body().collect(1 << 20).await.unwrap();
+        String::from_utf8_lossy(&body).into_owned()
+    }
+
+    /// Stops as `agentloop serve` does. Returns whether everything is stored.
+    async fn stop(self) -> bool {
+        self.server.shutdown(Duration::from_secs(10)).await;
+        self.accounts.close(Duration::from_secs(10)).await
+    }
+}
+
+/// Creates a key in the store.
+async fn create_key(store: &PostgresStore, name: &str) -> Secret {
+    create_key_with(store, name, &[]).await
+}
+
+/// Creates a key with budgets in the store.
+async fn create_key_with(store: &PostgresStore, name: &str, budgets: &[&str]) -> Secret {
+    let (secret, sha256) = new_key().unwrap();
+    let mut key = KeyRecord::default();
+    (key.name, key.sha256) = (name.to_owned(), sha256);
+    key.limits.budgets = budgets.iter().map(|budget| budget.parse().unwrap()).collect();
+    store.create_key(key).await.unwrap();
+    secret
+}
+
+/// Waits until a condition holds. Returns how long that took.
+async fn wait_for(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Duration {
+    let began = Instant::now();
+    while !holds().await {
+        // Generous: other tests may use the machine.
+        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    began.elapsed()
+}
+
+async fn all_rows(store: &PostgresStore) -> Vec<LedgerRow> {
+    store.rows(&RowFilter::default(), None).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_revoked_key_stops_on_every_node() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let database = server.database();
+    let store = PostgresStore::connect(&database).unwrap();
+    let upstream = Simulator::new().serve("127.0.0.1:0").await.unwrap();
+    let address = upstream.address().to_string();
+    let folders = [Folder::new(), Folder::new(), Folder::new()];
+    let mut nodes = Vec::new();
+    for (number, folder) in (1..).zip(&folders) {
+        nodes.push(Node::start(&format!("node-{number}"), &address, &database, &folder.0).await);
+    }
+    // No node has seen it when it starts.
+    let key = create_key(&store, "ci").await;
+    for node in &nodes {
+        wait_for("a new key works", async || node.status(&key).await == 200).await;
+    }
+    let other = create_key(&store, "other").await;
+    wait_for("another key works", async || nodes[0].status(&other).await == 200).await;
+    let revoked = Instant::now();
+    assert!(store.revoke_key("ci", 1).await.unwrap());
+    for node in &nodes {
+        wait_for("a revoked key is refused", async || node.status(&key).await == 401).await;
+    }
+    // Each node looks twice per second. On a busy machine the look itself takes time.
+    assert!(revoked.elapsed() < Duration::from_secs(5), "{:?}", revoked.elapsed());
+    assert_eq!(nodes[0].status(&other).await, 200, "the other key still works");
+
+    for node in nodes {
+        assert!(node.stop().await);
+    }
+    let rows = all_rows(&store).await;
+    let of: BTreeSet<&str> = rows.iter().map(|row| row.node.as_str()).collect();
+    assert_eq!(of, BTreeSet::from(["node-1", "node-2", "node-3"]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_stops_under_load_stops_no_request_and_loses_no_row() {
+    let Some(mut server) = PostgresServer::start(&[]) else { return };
+    let database = server.database();
+    let store = PostgresStore::connect(&database).unwrap();
+    let simulator = Simulator::new();
+    let upstream = simulator.clone().serve("127.0.0.1:0").await.unwrap();
+    let address = upstream.address().to_string();
+    let key = create_key(&store, "ci").await;
+    let folders = [Folder::new(), Folder::new(), Folder::new()];
+    let mut nodes = Vec::new();
+    for (number, folder) in (1..).zip(&folders) {
+        let node = Node::start(&format!("node-{number}"), &address, &database, &folder.0).await;
+        nodes.push(Arc::new(node));
+    }
+    let (is_over, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+    let mut load = tokio::task::JoinSet::new();
+    for number in 0..6 {
+        let (node, key) = (Arc::clone(&nodes[number % nodes.len()]), key.clone());
+        let (is_over, sent) = (Arc::clone(&is_over), Arc::clone(&sent));
+        load.spawn(async move {
+            while !is_over.load(Ordering::Relaxed) {
+                let (status, body) = node.chat(&key, number % 2 == 0).await;
+                assert_eq!(status, 200, "{body}");
+                sent.fetch_add(1, Ordering::Relaxed);
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        });
+    }
+    let reaches = async |count: u32| {
+        let target = sent.load(Ordering::Relaxed) + count;
+        wait_for("requests are served", async || sent.load(Ordering::Relaxed) >= target).await;
+    };
+    reaches(60).await;
+    server.stop();
+    reaches(60).await;
+    for node in &nodes {
+        wait_for("it is reported", async || node.readiness().await.contains("degraded")).await;
+    }
+    server.resume();
+    reaches(30).await;
+    is_over.store(true, Ordering::Relaxed);
+    while let Some(done) = load.join_next().await {
+        done.unwrap();
+    }
+    for node in nodes {
+        wait_for("it works again", async || !node.readiness().await.contains("degraded")).await;
+        assert!(Arc::into_inner(node).unwrap().stop().await, "everything is stored");
+    }
+    let rows = all_rows(&store).await;
+    let requests: BTreeSet<&str> = rows.iter().map(|row| row.request.as_str()).collect();
+    let sent = sent.load(Ordering::Relaxed) as usize;
+    assert_eq!((rows.len(), requests.len()), (sent, sent), "each request has one row");
+    let bill = simulator.ledger();
+    assert_eq!(bill.calls, sent as u64);
+    let exact = rows.iter().filter(|row| !row.estimated);
+    let tokens = exact.fold((0, 0), |(prompt, completion), row| {
+        (prompt + row.prompt_tokens, completion + row.completion_tokens)
+    });
+    assert_eq!(tokens, (bill.prompt_tokens, bill.completion_tokens), "the sum of the bill");
+}
+
+#[tokio::test]
+async fn a_node_that_starts_without_its_database_knows_its_keys() {
+    let Some(mut server) = PostgresServer::start(&[]) else { return };
+    let database = server.database();
+    let store = PostgresStore::connect(&database).unwrap();
+    let simulator = Simulator::new();
+    let upstream = simulator.clone().serve("127.0.0.1:0").await.unwrap();
+    let address = upstream.address().to_string();
+    let key = create_key(&store, "ci").await;
+    let (known, new) = (Folder::new(), Folder::new());
+    let node = Node::start("node-1", &address, &database, &known.0).await;
+    assert_eq!(node.status(&key).await, 200);
+    assert!(node.stop().await);
+    server.stop();
+
+    let node = Node::start("node-1", &address, &database, &known.0).await;
+    assert_eq!(node.status(&key).await, 200);
+    let readiness = node.readiness().await;
+    assert!(readiness.starts_with("ready\n") && readiness.contains("degraded"), "{readiness}");
+    // A node that has never seen the database cannot know whether a key is right.
+    let stranger = Node::start("node-2", &address, &database, &new.0).await;
+    let (status, body) = stranger.chat(&key, false).await;
+    assert_eq!(status, 503, "{body}");
+    assert!(body.contains("keys_unavailable"), "{body}");
+
+    server.resume();
+    wait_for("the key is known", async || stranger.status(&key).await == 200).await;
+    // What was served meanwhile is stored, also if the node is stopped at once.
+    assert!(node.stop().await && stranger.stop().await);
+    let rows = all_rows(&store).await;
+    assert_eq!(rows.len() as u64, simulator.ledger().calls);
+    assert_eq!(rows.len(), 3);
+}
+
+#[cfg(feature = "redis")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_budget_of_one_dollar_holds_for_64_callers_on_three_nodes() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let Some(redis) = crate::servers::redis::RedisServer::start() else { return };
+    let database = server.database();
+    let store = PostgresStore::connect(&database).unwrap();
+    let simulator = Simulator::new();
+    let upstream = simulator.clone().serve("127.0.0.1:0").await.unwrap();
+    let address = upstream.address().to_string();
+    let key = create_key_with(&store, "ci", &["1/day"]).await;
+    let folders = [Folder::new(), Folder::new(), Folder::new()];
+    let mut nodes = Vec::new();
+    for (number, folder) in (1..).zip(&folders) {
+        let node = Node::start(&format!("node-{number}"), &address, &database, &folder.0).await;
+        node.join(&redis.url(), &database).await;
+        nodes.push(Arc::new(node));
+    }
+    let mut callers = tokio::task::JoinSet::new();
+    for number in 0..64 {
+        let (node, key) = (Arc::clone(&nodes[number % nodes.len()]), key.clone());
+        callers.spawn(async move {
+            let mut served = 0_u32;
+            let mut asked = 0;
+            while asked < 3 {
+                match node.chat(&key, number % 2 == 0).await {
+                    (200, _) => served += 1,
+                    (402, body) => assert!(body.contains("budget_exceeded"), "{body}"),
+                    // What the other nodes use is not known yet, or Redis was too slow on a busy machine.
+                    (503, body) if body.contains("limits_unavailable") => {
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                        continue;
+                    }
+                    other => panic!("{other:?}"),
+                }
+                asked += 1;
+            }
+            served
+        });
+    }
+    let mut served = 0;
+    while let Some(count) = callers.join_next().await {
+        served += count.unwrap();
+    }
+    for node in nodes {
+        assert!(Arc::into_inner(node).unwrap().stop().await);
+    }
+    let rows = all_rows(&store).await;
+    assert!(served > 0 && rows.len() == served as usize, "{served} served, {} rows", rows.len());
+    let spent: i128 = rows.iter().map(|row| row.usd.unwrap().picos()).sum();
+    let dollar = 1_000_000_000_000;
+    // The requests limit their responses, so nothing can cost more than what was reserved.
+    assert!(spent <= dollar, "{spent}");
+    let bill = simulator.ledger();
+    let billed = i128::from(bill.prompt_tokens + bill.completion_tokens) * (dollar / 100);
+    assert_eq!(spent, billed, "the ledger is the bill");
+}
+
+#[tokio::test]
+async fn a_node_that_ends_without_a_word_loses_no_row() {
+    let Some(mut server) = PostgresServer::start(&[]) else { return };
+    let database = server.database();
+    let store = PostgresStore::connect(&database).unwrap();
+    let upstream = Simulator::new().serve("127.0.0.1:0").await.unwrap();
+    let address = upstream.address().to_string();
+    let key = create_key(&store, "ci").await;
+    let folder = Folder::new();
+    let node = Node::start("node-1", &address, &database, &folder.0).await;
+    assert_eq!(node.status(&key).await, 200);
+    server.stop();
+    for _ in 0..5 {
+        assert_eq!(node.status(&key).await, 200);
+    }
+    // Dropped without `close`: nothing more is written.
+    drop(node);
+    server.resume();
+    let before = all_rows(&store).await.len();
+    assert!(before <= 1, "{before}");
+    let again = wait_until_unlocked(&address, &database, &folder.0).await;
+    wait_for("all rows are stored", async || all_rows(&store).await.len() == 6).await;
+    assert!(again.stop().await);
+    let ids: BTreeSet<String> = all_rows(&store).await.into_iter().map(|row| row.id).collect();
+    assert_eq!(ids.len(), 6);
+}
+
+/// Starts a node again. The tasks of the old one hold the lock of the folder until they have ended.
+async fn wait_until_unlocked(address: &str, database: &Secret, folder: &Path) -> Node {
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    Node::start("node-1", address, database, folder).await
+}
