@@ -4,7 +4,8 @@ mod canonical;
 mod entry;
 mod flight;
 mod key;
-#[cfg(all(test, feature = "redis"))]
+#[cfg(feature = "redis")]
+#[cfg(test)]
 mod redis_tests;
 mod source;
 #[cfg(test)]
