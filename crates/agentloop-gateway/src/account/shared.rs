@@ -16,6 +16,7 @@ use crate::store::Limits;
 
 impl Accounts {
     /// Counts together with other gateways from now on. Only the first call has an effect.
+    #[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "only Redis connects gateways"))]
     pub(crate) fn set_cluster(&self, cluster: Arc<dyn Cluster>) {
         let _ = self.0.cluster.set(cluster);
         self.note_replayed();

@@ -34,7 +34,7 @@ pub(super) fn pairs(query: &str, known: &[&str]) -> Result<Vec<(String, String)>
         if !known.contains(&name.as_str()) {
             let shown: String = name.chars().take(64).collect();
             let known = known.join("`, `");
-            return Err(invalid(format!("unknown parameter `{shown}`; known are `{known}`")));
+            return Err(invalid(format!("unknown parameter `{shown}`; the known ones: `{known}`")));
         }
         if value.is_empty() || value.len() > MAX_VALUE || value.contains(char::is_control) {
             let message = format!("`{name}` must have 1 to {MAX_VALUE} bytes of plain text");

@@ -40,7 +40,7 @@ pub(super) async fn put(
     if let Some(other) = body.keys().find(|field| !FIELDS.contains(&field.as_str())) {
         let shown: String = other.chars().take(64).collect();
         let known = FIELDS.join("`, `");
-        return Err(invalid(format!("unknown field `{shown}`; known are `{known}`")));
+        return Err(invalid(format!("unknown field `{shown}`; the known ones: `{known}`")));
     }
     let limits: Limits =
         serde_json::from_value(Value::Object(body)).map_err(|error| invalid(error.to_string()))?;
