@@ -9,6 +9,7 @@ mod context;
 mod extract;
 mod failure;
 mod files;
+mod gateway_redis;
 mod gateway_store;
 mod input;
 mod keys;

@@ -29,7 +29,7 @@ mod account;
 mod body;
 mod cache;
 mod call;
-#[allow(dead_code, reason = "used by the accounts of several gateways")]
+#[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "only Redis connects gateways"))]
 mod cluster;
 mod journal;
 mod key;

@@ -21,9 +21,9 @@ use agentloop_gateway::{
 pub(crate) use args::Args;
 
 use crate::failure::Failure;
-use crate::gateway_store;
 use crate::output::Output;
 use crate::setup::Setup;
+use crate::{gateway_redis, gateway_store};
 
 /// Where the gateway listens, unless it is set.
 const LISTEN: &str = "127.0.0.1:4180";
@@ -54,6 +54,7 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     if args.check {
         build_state(&setup.build_gateway_client()?, &config)?;
         gateway_store::check(&config)?;
+        gateway_redis::check(&config)?;
         setup.notes.print_note("the configuration of the gateway is valid");
         return Ok(());
     }
@@ -64,6 +65,7 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let first = first_key::create(store.as_ref(), &state, listen, setup.notes).await?;
     let accounts = Accounts::open(Arc::clone(&store), Some(&folder), &config).await?;
     first_key::check(&state, &accounts, listen)?;
+    gateway_redis::join(&accounts, &config, Arc::clone(&store)).await?;
     let gateway = Gateway::with_accounts(state, recorders(args, &config), accounts.clone());
     gateway.connect_store(store);
     #[cfg(feature = "otel")]
