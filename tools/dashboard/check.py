@@ -107,7 +107,7 @@ def paths(value, name=""):
 def compare(check):
     """The documents of fixture.py must have the fields that the gateway's have."""
     lines = (ROOT / "crates/agentloop-gateway/tests/it/overview.txt").read_text().split()
-    known = {line.rstrip(":") for line in lines if line.startswith(".")} - {".health[]"}
+    known = {line.rstrip(":") for line in lines if line.startswith(".")} - {".degraded[]", ".journal"} | {f".journal.{name}" for name in ("unstoredRows", "openCalls", "bytes")}
     document = fixture.busy()
     document["live"]["hour"]["errors"] = {"not_found": 1}
     for sums in document["ledger"]["sums"].values():
@@ -163,7 +163,7 @@ def states(check):
     # The ledger fails while requests go on.
     stage.document = fixture.busy()
     stage.document["ledger"].update(state="failing", error="the database cannot be reached", ageMs=312_000)
-    stage.document["health"] = [{"name": "Redis", "state": "degraded", "detail": "not reachable for 12 s; every node applies its share"}]
+    stage.document["degraded"] = ["Redis has not been reached for 12 s"]
     browser.shape(1360, 900)
     browser.open(stage.url)
     browser.wait(ready)

@@ -33,7 +33,7 @@ def empty(state="ok"):
                    "sums": {"days": [], **{name: groups([]) for name in ("keys", "teams", "models", "providers", "outcomes")}}},
         "keys": {"total": 1, "first": [{"name": "default", "source": "store", "state": "valid", "running": 0, "budgets": []}]},
         "teams": {"total": 0, "first": []},
-        "health": [],
+        "degraded": [], "journal": {"unstoredRows": 0, "openCalls": 0, "bytes": 0},
     }
 
 

@@ -29,16 +29,18 @@ struct Overview {
     ledger: LedgerView,
     keys: AccountsView,
     teams: AccountsView,
-    /// What does not work as it should.
-    health: Vec<Trouble>,
+    /// What does not work as it should: the database, the journal or Redis.
+    degraded: Vec<String>,
+    /// What this gateway has on its disk only, if it has a journal.
+    journal: Option<JournalView>,
 }
 
 #[derive(Debug, Serialize)]
-struct Trouble {
-    name: &'static str,
-    /// `degraded`.
-    state: &'static str,
-    detail: String,
+#[serde(rename_all = "camelCase")]
+struct JournalView {
+    unstored_rows: u64,
+    open_calls: usize,
+    bytes: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -72,6 +74,11 @@ pub(super) async fn respond(
     });
     let started = state.live.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let (keys, teams) = gateway.accounts().view(&state);
+    let journal = gateway.accounts().journal_health().map(|journal| JournalView {
+        unstored_rows: journal.unstored_rows,
+        open_calls: journal.open,
+        bytes: journal.bytes,
+    });
     let overview = Overview {
         node: gateway.accounts().node().to_owned(),
         version: env!("CARGO_PKG_VERSION"),
@@ -83,7 +90,8 @@ pub(super) async fn respond(
         ledger: ledger.view(gateway.store(), range).await,
         keys,
         teams,
-        health: Vec::new(),
+        degraded: gateway.accounts().degraded(),
+        journal,
     };
     Ok(to_json(StatusCode::OK, &overview))
 }

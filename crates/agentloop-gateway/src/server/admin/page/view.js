@@ -263,15 +263,13 @@ function drawProviders(host, note, { providers, otherProviders }) {
     })));
 }
 
-function noticesOf({ ledger, health, live, ledger: { sums } }) {
+function noticesOf({ ledger, degraded, live, ledger: { sums } }) {
   const notices = [];
   if (ledger.state === "failing") {
     const age = ledger.ageMs ? ` The sums are ${duration(ledger.ageMs)} old.` : "";
     notices.push(["warn", `The ledger cannot be read: ${ledger.error}.${age} Requests are served and counted nevertheless.`]);
   }
-  for (const one of health ?? []) {
-    if (one.state !== "ok") notices.push(["warn", `${one.name}: ${one.detail}`]);
-  }
+  for (const line of degraded) notices.push(["warn", `Degraded: ${line}.`]);
   const unpriced = sum((sums?.models.first ?? []).map((one) => one.unpriced));
   if (unpriced) notices.push(["", `${count(unpriced)} calls have no known price and count as $0. Set prices in [models] of agentloop.toml.`]);
   if (!live.hour.requests && !live.inProgress && sums && !sums.days.length) {
@@ -280,14 +278,15 @@ function noticesOf({ ledger, health, live, ledger: { sums } }) {
   return notices;
 }
 
-function stateOf({ ledger, health, providers }) {
-  const isDegraded = ledger.state === "failing" || (health ?? []).some((one) => one.state !== "ok");
+function stateOf({ ledger, degraded, providers }) {
+  const isDegraded = ledger.state === "failing" || degraded.length > 0;
   if (isDegraded) return { kind: "warn", text: "degraded" };
   const resting = providers.filter((one) => one.state === "resting").length;
   if (resting) return { kind: "warn", text: resting > 1 ? `${resting} providers rest` : "1 provider rests" };
   return { kind: "good", text: "working" };
 }
 
-function aboutOf({ version, node, nowMs, startedMs }) {
-  return [node, `version ${version}`, `up ${duration(nowMs - startedMs)}`].filter(Boolean).join(" · ");
+function aboutOf({ version, node, nowMs, startedMs, journal }) {
+  const rows = journal?.unstoredRows ? `${count(journal.unstoredRows)} rows not stored yet` : null;
+  return [node, `version ${version}`, `up ${duration(nowMs - startedMs)}`, rows].filter(Boolean).join(" · ");
 }
