@@ -114,6 +114,12 @@ budget = "1000000/day"
                 time.sleep(0.02)
         raise SystemExit(f"{self.name} does not respond: see {self.log.name}")
 
+    def ready(self):
+        """Returns what the gateway says about its own state."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection.request("GET", "/health/ready")
+        return connection.getresponse().read().decode()
+
     def kill(self):
         self.process.kill()
         self.process.wait()
@@ -379,7 +385,7 @@ def check(stage):
 
 
 def kill_nodes(stage, options, choose):
-    slowest = 0
+    restarts = []
     for number in range(options.kills):
         time.sleep(choose.uniform(0, options.pause))
         node = choose.choice(stage.nodes)
@@ -387,10 +393,23 @@ def kill_nodes(stage, options, choose):
         began = time.time()
         node.start()
         node.wait()
-        slowest = max(slowest, time.time() - began)
+        restarts.append(time.time() - began)
         if (number + 1) % 20 == 0:
             print(f"{number + 1} kills, {len(stage.provider.bill)} calls on the bill", flush=True)
-    print(f"slowest restart: {slowest:.2f} s")
+    restarts.sort()
+    middle, longest = restarts[len(restarts) // 2], ", ".join(f"{time:.2f}" for time in restarts[-5:])
+    print(f"seconds of a restart: median {middle:.2f}, longest {longest}")
+
+
+def check_degraded(stage):
+    """A fault that no gateway notices was none: the run would show nothing."""
+    problems = []
+    for node in stage.nodes:
+        text = node.ready()
+        print(f"{node.name}: {text.strip()}", flush=True)
+        if "degraded" not in text:
+            problems.append(f"{node.name} does not say that something is wrong")
+    return problems
 
 
 def stop_postgres(stage, options, load):
@@ -398,9 +417,10 @@ def stop_postgres(stage, options, load):
     before = len(load.failures)
     stage.control_postgres("stop")
     time.sleep(options.outage)
+    problems = check_degraded(stage)
     stage.control_postgres("start")
     time.sleep(8)
-    return [f"{len(load.failures) - before} requests failed while PostgreSQL was stopped: {load.failures[before:][:3]}"] if len(load.failures) > before else []
+    return problems + [f"{len(load.failures) - before} requests failed while PostgreSQL was stopped: {load.failures[before:][:3]}"] * (len(load.failures) > before)
 
 
 def fill_disk(stage, load):
@@ -415,10 +435,11 @@ def fill_disk(stage, load):
                 file.write(b"x" * 4096)
             except OSError:
                 time.sleep(0.01)
+        problems = check_degraded(stage)
     print(f"disk full for ten seconds: {len(load.failures) - before} requests failed")
     os.unlink(path)
     time.sleep(8)
-    return [f"{len(load.failures) - before} requests failed on a full disk: {load.failures[before:][:3]}"] if len(load.failures) > before else []
+    return problems + [f"{len(load.failures) - before} requests failed on a full disk: {load.failures[before:][:3]}"] * (len(load.failures) > before)
 
 
 def main():
