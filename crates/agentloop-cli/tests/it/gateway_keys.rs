@@ -81,12 +81,12 @@ fn a_key_is_created_changed_and_revoked() {
 #[test]
 fn mistakes_at_keys_are_named_with_what_to_do() {
     let home = Folder::with([]);
-    config(&home, "[gateway.keys.old]\nsha256='00'\n[gateway.teams.ops]\nbudget='5/day'\n");
+    config(&home, "[gateway.keys.legacy]\nsha256='00'\n[gateway.teams.ops]\nbudget='5/day'\n");
     assert_eq!(run(&home, &["keys", "create", "build-server", "--team", "ops"]).code, Some(0));
     assert_eq!(run(&home, &["teams", "create", "website"]).code, Some(0));
     for (words, expected) in [
         ("keys create build-server", "there is a key with the name `build-server` already"),
-        ("keys create old", "a configuration file has a key with the name `old` already"),
+        ("keys create legacy", "a configuration file has a key with the name `legacy` already"),
         ("keys create ../x", "`../x` cannot be a name"),
         ("keys create x --team opz", "did you mean `ops`?"),
         ("keys create x --team none", "`agentloop teams create none` creates it"),
@@ -99,11 +99,11 @@ fn mistakes_at_keys_are_named_with_what_to_do() {
         ("keys create x --expires 2001-01-01", "is over"),
         ("keys create x --tag a,b", "tags"),
         ("keys update build-servr --rpm 5", "did you mean `build-server`?"),
-        ("keys update old --rpm 5", "change [gateway.keys.old] in agentloop.toml"),
+        ("keys update legacy --rpm 5", "change [gateway.keys.legacy] in agentloop.toml"),
         ("keys update none --rpm 5", "`agentloop keys list` lists the keys"),
         ("keys update build-server --rpm 5 --no-rpm", "cannot be used with"),
         ("keys revoke Build-Server", "did you mean `build-server`?"),
-        ("keys revoke old", "change [gateway.keys.old]"),
+        ("keys revoke legacy", "change [gateway.keys.legacy]"),
         ("keys remove build-server", "agentloop keys revoke build-server"),
         ("keys forget build-server", "agentloop keys revoke build-server"),
         ("keys forget nothing", "there is no key with the name `nothing`"),
@@ -126,7 +126,7 @@ fn teams_are_listed_with_their_keys() {
     assert!(none.code == Some(0) && none.stderr.contains("teams create"), "{none}");
     config(
         &home,
-        "[gateway.teams.ops]\nbudget='5/day'\n[gateway.keys.old]\nsha256='00'\nteam='ops'\n",
+        "[gateway.teams.ops]\nbudget='5/day'\n[gateway.keys.legacy]\nsha256='00'\nteam='ops'\n",
     );
     assert_eq!(run(&home, &["teams", "create", "web", "--budget", "100/month"]).code, Some(0));
     assert_eq!(run(&home, &["keys", "create", "ci", "--team", "web"]).code, Some(0));
@@ -135,7 +135,8 @@ fn teams_are_listed_with_their_keys() {
     assert_eq!(run(&home, &["teams", "update", "web", "--rpm", "9"]).code, Some(0));
     let list = run(&home, &["teams", "list"]);
     assert_eq!(
-        list.stdout, "ops\t$5/day\t-\told\tconfiguration\nweb\t$100/month\t9 rpm\tci\tdatabase\n",
+        list.stdout,
+        "ops\t$5/day\t-\tlegacy\tconfiguration\nweb\t$100/month\t9 rpm\tci\tdatabase\n",
         "{list}"
     );
     assert_eq!(run(&home, &["keys", "update", "ci", "--no-team"]).code, Some(0));

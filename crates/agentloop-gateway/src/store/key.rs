@@ -4,6 +4,14 @@ use agentloop::GatewayBudget;
 use serde::{Deserialize, Serialize};
 
 /// What a key or a team may use.
+///
+/// ```
+/// let mut limits = agentloop_gateway::Limits::default();
+/// assert!(limits.is_empty());
+/// limits.budgets.push("5/day".parse()?);
+/// limits.check()?;
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[non_exhaustive]

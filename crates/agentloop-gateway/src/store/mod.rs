@@ -53,6 +53,27 @@ pub struct KeyTable {
 /// A database with keys, teams and the ledger. Several gateways can use the same one.
 ///
 /// Every operation happens completely or not at all, and all of them use bound parameters only.
+///
+/// ```
+/// use agentloop_gateway::{By, LedgerRow, MemoryStore, Outcome, RowFilter, Store, UsageQuery};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let store: Box<dyn Store> = Box::new(MemoryStore::default());
+/// let mut row = LedgerRow::default();
+/// (row.id, row.key) = ("call-1".to_owned(), "build-server".to_owned());
+/// row.outcome = Outcome::Complete;
+/// row.usd = Some("0.0015".parse()?);
+/// // The same row can be sent again.
+/// store.append(vec![row.clone()]).await?;
+/// store.append(vec![row]).await?;
+///
+/// let query = UsageQuery::new(Some(By::Key), RowFilter::default());
+/// let sums = store.usage(&query).await?;
+/// assert_eq!((sums[0].group.as_str(), sums[0].calls), ("build-server", 1));
+/// # Ok(())
+/// # }
+/// ```
 pub trait Store: Send + Sync + fmt::Debug {
     /// Returns the version of keys and teams. It is asked for twice per second, so it must be cheap.
     fn keys_version(&self) -> BoxFuture<'_, Result<u64>>;

@@ -15,6 +15,12 @@ pub(crate) const MAX_ROW_TAGS: usize = 32;
 pub type PriceId = String;
 
 /// How a call to a provider ended.
+///
+/// ```
+/// use agentloop_gateway::Outcome;
+///
+/// assert_eq!(Outcome::of_name("cancelled"), Some(Outcome::Cancelled));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
