@@ -35,6 +35,10 @@ impl Accounts {
                 let seconds = time.as_secs();
                 lines.push(format!("Redis has not been reached for {seconds} s"));
             }
+            if cluster.incomplete > 0 {
+                let number = cluster.incomplete;
+                lines.push(format!("the sums of {number} budgets are put back into Redis"));
+            }
             if cluster.shared_name {
                 lines.push("another gateway has the same `node` name".to_owned());
             }
@@ -95,6 +99,8 @@ impl Accounts {
             gauge("agentloop_store_errors_total", "counter", help, store.errors.to_string());
         }
         if let Some(cluster) = self.cluster_health() {
+            let help = "Gateways that share limits and budgets.";
+            gauge("agentloop_redis_nodes", "gauge", help, cluster.nodes.to_string());
             let help = "Commands that Redis responded to.";
             gauge(
                 "agentloop_redis_round_trips_total",
