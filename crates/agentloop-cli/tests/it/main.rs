@@ -58,6 +58,7 @@ mod semantics_e;
 mod semantics_f;
 mod serve;
 mod serve_import;
+mod serve_redis;
 mod serve_store;
 mod setup;
 mod sim;
