@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compares the gateway with other proxies: CPU time per request and per chunk, start, memory, idle streams.
 
-    python3 bench/gateway.py [--rounds 7] [--binary target/release/agentloop] [--litellm VENV/bin/litellm] [--only ours,hyper]
+    python3 bench/gateway.py [--rounds 7] [--binary target/release/agentloop] [--litellm VENV/bin/litellm] [--crabllm BIN] [--only ours,hyper]
 
 Builds the gateway and `bench/gateway` in release mode unless --binary and --helper name binaries. All contestants stand before the same upstream, run
 at the same time and are asked in turn in every round; a figure is the median of its rounds. CPU time is that of the contestant's
-processes (user and system, from /proc), so what the client and the upstream cost does not count. nginx and LiteLLM are left out, loudly, if they
-are not installed.
+processes (user and system, from /proc), so what the client and the upstream cost does not count. nginx, crabllm and LiteLLM are left out, loudly, if
+they are not installed.
 """
 
 import argparse
@@ -60,7 +60,8 @@ def resident(pid):
 
 
 def start(command, log, **options):
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=open(log, "w"), text=True, **options)
+    options.setdefault("stdout", subprocess.PIPE)
+    return subprocess.Popen(command, stderr=open(log, "w"), text=True, **options)
 
 
 def wait_for(url, seconds=60):
@@ -83,6 +84,7 @@ def main():
     parser.add_argument("--binary")
     parser.add_argument("--helper")
     parser.add_argument("--litellm")
+    parser.add_argument("--crabllm")
     parser.add_argument("--only")
     parser.add_argument("--log", default="off", choices=["off", "json", "text"])
     parser.add_argument("--requests", type=int, default=2000)
@@ -134,8 +136,17 @@ http {{ access_log off; client_body_temp_path {folder}/body; proxy_temp_path {fo
     (folder / "agentloop.toml").write_text(f"""
 [providers.up]
 base_url = "{upstream}/v1"
+[[models."up/m".prices]]
+per_million = {{ input = "0.10", output = "0.40" }}
 [gateway.keys.bench]
 key_env = "BENCH_KEY"
+team = "bench"
+budget = ["1000000/day", "9000000/total"]
+requests_per_minute = 100000000
+tokens_per_minute = 1000000000
+concurrency = 100000
+[gateway.teams.bench]
+budget = "5000000/month"
 """)
     environment = {**os.environ, "BENCH_KEY": KEY, "AGENTLOOP_DATA": str(folder), "HOME": str(folder)}
 
@@ -151,6 +162,28 @@ key_env = "BENCH_KEY"
     idle_memory = resident(ours.pid)
     contestants["agentloop, relayed"] = (ours.pid, "http://127.0.0.1:18480", "/v1/chat/completions", "up/m")
     contestants["agentloop, translated"] = (ours.pid, "http://127.0.0.1:18480", "/v1/messages", "up/m")
+    if args.crabllm:
+        # With its counts of usage, in memory. Its budgets and its ledger in SQLite are off.
+        (folder / "crabllm.toml").write_text(f"""
+listen = "127.0.0.1:18495"
+[[keys]]
+name = "bench"
+key = "{KEY}"
+models = ["*"]
+[providers.up]
+kind = "openai"
+api_key = "sk-x"
+base_url = "{upstream}/v1"
+models = ["m"]
+[extensions]
+usage = {{}}
+""")
+        crabllm = start([args.crabllm, "serve", "--config", str(folder / "crabllm.toml")], folder / "crabllm.log", env=environment, stdout=subprocess.DEVNULL)
+        running.append(crabllm)
+        wait_for("http://127.0.0.1:18495")
+        contestants["crabllm"] = (crabllm.pid, "http://127.0.0.1:18495", "/v1/chat/completions", "m")
+    else:
+        print("!! crabllm is left out: name its binary with --crabllm", file=sys.stderr)
     if args.litellm:
         (folder / "litellm.yaml").write_text(f"""
 model_list:
