@@ -32,6 +32,8 @@ REASONS = {
     "agentloop::client::relay::Relayed": "the result of `AgentLoop::relay`",
     "agentloop::client::relay::body::*": "a field of `Relayed`",
     "agentloop::config::gateway::Gateway[CKLMPRSTW]*": "a field of `GatewayConfig`, whose example sets it",
+    "agentloop::config::gateway::money::Gateway[PT]*": "a field of `GatewayConfig`, whose example sets it",
+    "agentloop::config::gateway::storage::*": "a field of `GatewayConfig`, whose example sets it",
     "agentloop::protocol::serve::StreamFraming": "a field of `ServedChat`",
     "agentloop_gateway::key::ApiKey": "a value of `KeyRing`",
     "agentloop_gateway::log::RequestLog*": "the example of `Gateway` makes one",

@@ -142,6 +142,12 @@ impl TeamRecord {
     /// # Errors
     ///
     /// When one of them cannot be used. The error names it.
+    ///
+    /// ```
+    /// let mut team = agentloop_gateway::TeamRecord::default();
+    /// team.name = "a/b".to_owned();
+    /// assert!(team.check().is_err());
+    /// ```
     pub fn check(&self) -> Result<()> {
         check_name(&self.name)?;
         self.limits.check()

@@ -38,6 +38,17 @@ impl Limits {
 }
 
 /// A key as it is stored: without the key itself.
+///
+/// ```
+/// use agentloop_gateway::{KeyRecord, new_key};
+///
+/// let (secret, sha256) = new_key()?;
+/// let mut key = KeyRecord::default();
+/// (key.name, key.sha256) = ("build-server".to_owned(), sha256);
+/// key.limits.budgets.push("5/day".parse()?);
+/// assert!(!format!("{key:?}").contains(secret.expose()));
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[non_exhaustive]

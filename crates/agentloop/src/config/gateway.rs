@@ -26,14 +26,32 @@ use super::{OneOrMany, expand_home};
 ///     [gateway.keys.build-server]
 ///     key_env = "BUILD_SERVER_KEY"
 ///     models = ["fast", "openai/*"]
+///     team = "web"
+///     budget = "5/day"
+///
+///     [gateway.teams.web]
+///     budget = ["20/day", "100/month"]
 ///
 ///     [gateway.routes.fast]
 ///     models = ["groq/openai/gpt-oss-20b", "openai/gpt-5-mini"]
+///     cache = { ttl = 3600, shared_by = "team" }
 ///
 ///     [gateway.pools.openai]
 ///     key_env = ["OPENAI_KEY_1", "OPENAI_KEY_2"]
+///
+///     [gateway.store]
+///     url_env = "GATEWAY_POSTGRES"
+///
+///     [gateway.redis]
+///     url_env = "GATEWAY_REDIS"
+///     without = "local_share"
+///
+///     [gateway.ledger]
+///     keep_days = 400
 /// "#)?;
-/// assert_eq!(config.gateway.unwrap_or_default().routes["fast"].models.len(), 2);
+/// let gateway = config.gateway.unwrap_or_default();
+/// assert_eq!(gateway.routes["fast"].models.len(), 2);
+/// assert_eq!(gateway.teams["web"].budget[0].per.as_str(), "day");
 /// # Ok::<(), agentloop::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, Deserialize)]
