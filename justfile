@@ -41,6 +41,10 @@ update-readme:
 update-models *args:
   cargo run -p model-data -- {{args}} --out crates/agentloop/src/models/data.json
 
+# Builds the guide as a book, into target/book.
+book:
+  tools/book/build
+
 # Runs every example against the simulator.
 examples:
   for file in crates/agentloop/examples/*.rs; do cargo run -q -p agentloop --all-features --example "$(basename "$file" .rs)" || exit 1; done

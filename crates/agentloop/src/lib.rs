@@ -175,37 +175,24 @@ pub use stream::{ChatStream, TextStream};
 pub use timeouts::Timeouts;
 pub use transport::BoxFuture;
 
-/// The examples of the documentation compile.
+/// Compiles and runs the Rust code of the pages of the guide, as documentation tests. A test of the command fails if a page is missing.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/middleware.md")]
-struct MiddlewareExamples;
+macro_rules! guide {
+    ($($page:ident: $path:literal,)*) => {
+        $(
+            #[doc = include_str!(concat!("../../../", $path))]
+            struct $page;
+        )*
+    };
+}
 
-/// Runs the examples of the guide to agents.
-#[cfg(all(doctest, feature = "agent"))]
-#[doc = include_str!("../../../docs/agent.md")]
-struct AgentExamples;
-
-/// Runs the examples of the page about the cache.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/cache.md")]
-struct CacheExamples;
-
-/// Runs the examples of the page about models.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/models.md")]
-struct ModelExamples;
-
-/// Compiles the agent of the tour.
-#[cfg(all(doctest, feature = "agent"))]
-#[doc = include_str!("../../../docs/tour.md")]
-struct TourExamples;
-
-/// Runs the examples of the guide to MCP.
-#[cfg(all(doctest, feature = "mcp"))]
-#[doc = include_str!("../../../docs/mcp.md")]
-struct McpExamples;
-
-/// Compiles the examples of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct ReadmeExamples;
+guide! {
+    Readme: "README.md",
+    Agent: "docs/agent.md",
+    Cache: "docs/cache.md",
+    Mcp: "docs/mcp.md",
+    Middleware: "docs/middleware.md",
+    Models: "docs/models.md",
+    Tour: "docs/tour.md",
+}

@@ -30,6 +30,7 @@ mod encode;
 mod extract;
 mod feature_table;
 mod gateway_keys;
+mod guide;
 mod help;
 mod history;
 mod history_terminal;
