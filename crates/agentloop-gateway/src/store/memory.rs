@@ -8,8 +8,8 @@ use agentloop::{BoxFuture, Result, Usd};
 use super::refusal::{hash_is_taken, name_is_taken, no_such_key, team_has_keys};
 use super::time::{DAY_MS, HOUR_MS, format_day, format_hour};
 use super::{
-    By, KeyRecord, KeyTable, LedgerRow, MAX_PAGE, Outcome, PriceId, RowFilter, Store, TeamRecord,
-    UsageQuery, UsageSum,
+    By, DeletedSum, KeyRecord, KeyTable, LedgerRow, MAX_PAGE, Outcome, PriceId, RowFilter, Store,
+    TeamRecord, UsageQuery, UsageSum,
 };
 
 /// A [`Store`] in memory. It ends with the process, and grows with every row.
@@ -43,6 +43,8 @@ struct Tables {
     /// By time and id.
     rows: BTreeMap<(i64, String), LedgerRow>,
     prices: HashMap<PriceId, String>,
+    /// By whether it is a team, name and node.
+    deleted: BTreeMap<(bool, String, String), Usd>,
 }
 
 impl MemoryStore {
@@ -175,12 +177,34 @@ impl Store for MemoryStore {
         })
     }
 
+    fn deleted<'a>(
+        &'a self,
+        by: By,
+        name: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Vec<DeletedSum>>> {
+        self.run(move |tables| {
+            let meant = tables.deleted.iter().filter(|((is_team, of, _), _)| {
+                by == if *is_team { By::Team } else { By::Key }
+                    && name.is_none_or(|name| name == of)
+            });
+            let sum = |((_, name, node), usd): (&(bool, String, String), &Usd)| DeletedSum {
+                name: name.clone(),
+                node: node.clone(),
+                usd: *usd,
+            };
+            Ok(meant.map(sum).collect())
+        })
+    }
+
     fn prune(&self, before_ms: i64) -> BoxFuture<'_, Result<u64>> {
-        self.run(move |tables| Ok(tables.delete(|row| row.time_ms < before_ms)))
+        self.run(move |tables| Ok(tables.delete(true, |row| row.time_ms < before_ms)))
     }
 
     fn forget_rows<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<u64>> {
-        self.run(move |tables| Ok(tables.delete(|row| row.key == key)))
+        self.run(move |tables| {
+            tables.deleted.retain(|(is_team, name, _), _| *is_team || name != key);
+            Ok(tables.delete(false, |row| row.key == key))
+        })
     }
 
     fn forget_key<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<bool>> {
@@ -200,13 +224,19 @@ impl Tables {
         self.keys.iter_mut().find(|key| key.name == name && key.revoked_ms.is_none())
     }
 
-    /// Deletes rows, the oldest first.
-    fn delete(&mut self, is_meant: impl Fn(&LedgerRow) -> bool) -> u64 {
+    /// Deletes rows, the oldest first, and keeps what they have cost: for their teams, and for their keys if `keep_keys`.
+    fn delete(&mut self, keep_keys: bool, is_meant: impl Fn(&LedgerRow) -> bool) -> u64 {
         let meant = self.rows.iter().filter(|(_, row)| is_meant(row)).take(MAX_PAGE);
         let meant: Vec<(i64, String)> = meant.map(|(place, _)| place.clone()).collect();
         for place in &meant {
-            self.rows.remove(place);
             self.ids.remove(&place.1);
+            let Some(row) = self.rows.remove(place) else { continue };
+            let Some(usd) = row.usd else { continue };
+            let key = keep_keys.then_some((false, row.key));
+            for (is_team, name) in key.into_iter().chain(row.team.map(|team| (true, team))) {
+                let sum = self.deleted.entry((is_team, name, row.node.clone())).or_default();
+                *sum = *sum + usd;
+            }
         }
         meant.len() as u64
     }

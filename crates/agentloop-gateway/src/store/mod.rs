@@ -33,7 +33,7 @@ pub use memory::MemoryStore;
 pub use postgres::{
     POSTGRES_CONNECTIONS, POSTGRES_DEADLINE, POSTGRES_REPORT_DEADLINE, PostgresStore,
 };
-pub use query::{By, MAX_PAGE, RowFilter, UsageQuery, UsageSum};
+pub use query::{By, DeletedSum, MAX_PAGE, RowFilter, UsageQuery, UsageSum};
 pub use row::{LedgerRow, Outcome, PriceId};
 pub use sqlite::SqliteStore;
 pub(crate) use time::format_day;
@@ -118,10 +118,20 @@ pub trait Store: Send + Sync + fmt::Debug {
         after: Option<(i64, &'a str)>,
     ) -> BoxFuture<'a, Result<Vec<LedgerRow>>>;
 
-    /// Deletes rows that began before a time, at most [`MAX_PAGE`] at once. Returns how many.
+    /// Returns what deleted rows have cost, for each node: of all keys ([`By::Key`]) or all teams ([`By::Team`]), or of the one
+    /// with this name. Nothing is kept by other groups. Budgets in total still count it.
+    fn deleted<'a>(
+        &'a self,
+        by: By,
+        name: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Vec<DeletedSum>>>;
+
+    /// Deletes rows that began before a time, at most [`MAX_PAGE`] at once. Returns how many. What they have cost is kept for
+    /// [`deleted`](Self::deleted).
     fn prune(&self, before_ms: i64) -> BoxFuture<'_, Result<u64>>;
 
-    /// Deletes all rows of a key, at most [`MAX_PAGE`] at once. Returns how many.
+    /// Deletes all rows of a key, at most [`MAX_PAGE`] at once. Returns how many. What they have cost is kept for the teams of the
+    /// rows only.
     fn forget_rows<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<u64>>;
 
     /// Deletes the revoked keys of a name. Returns whether there was one.

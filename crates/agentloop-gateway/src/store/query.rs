@@ -69,6 +69,18 @@ impl UsageQuery {
     }
 }
 
+/// What the deleted rows of a key or a team have cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct DeletedSum {
+    /// The name of the key or the team.
+    pub name: String,
+    /// The node that made the calls.
+    pub node: String,
+    /// The cost.
+    pub usd: Usd,
+}
+
 /// Sums of rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

@@ -25,7 +25,8 @@ pub(super) async fn run(context: Arc<Context>) {
     loop {
         ticks.tick().await;
         let before = now_ms() - i64::from(days) * DAY_MS;
-        // The rows of a period that has not ended are needed for its budgets. A budget in total counts what is kept.
+        // The rows of a period that has not ended are needed for its budgets. What deleted rows have cost is kept for those in
+        // total.
         let periods = context.books.wanted(None, true).into_iter();
         let starts = periods.filter_map(|sum| sum.since_ms).filter(|start| *start > 0);
         let before = starts.fold(before, i64::min);

@@ -50,16 +50,17 @@ pub(super) async fn read_sums(
     }
     let mut sums = Vec::new();
     for ((is_team, since_ms), filters) in groups {
+        let by = if is_team { By::Team } else { By::Key };
         let mut found: HashMap<String, Usd> = HashMap::new();
         let mut is_complete = false;
         if filters.len() >= GROUP_FROM {
-            let by = if is_team { By::Team } else { By::Key };
             let filter = RowFilter { since_ms, ..RowFilter::default() };
             let query = UsageQuery::new(Some(by), filter);
             let groups = context.ask(Access::Read, context.store.usage(&query)).await?;
             is_complete = groups.len() < MAX_PAGE;
             found.extend(groups.into_iter().map(|sum| (sum.group, sum.usd)));
         }
+        let mut named = Vec::with_capacity(filters.len());
         for filter in filters {
             let name = filter.team.as_ref().or(filter.key.as_ref());
             let usd = match name.and_then(|name| found.get(name)) {
@@ -71,10 +72,37 @@ pub(super) async fn read_sums(
                     sums.first().map(|sum| sum.usd).unwrap_or_default()
                 }
             };
+            named.push((filter, usd));
+        }
+        if since_ms.is_none_or(|start| start <= 0) {
+            add_deleted(context, by, &mut named).await?;
+        }
+        for (filter, usd) in named {
             context.books.set_base(&filter, usd);
             sums.push((filter, usd));
         }
     }
     known.set(sums, all);
+    Ok(())
+}
+
+/// Adds what deleted rows have cost. Rows are summed up before it: what is deleted in between counts twice until the sums are
+/// read again, and never not at all.
+async fn add_deleted(context: &Context, by: By, sums: &mut [(RowFilter, Usd)]) -> Result<()> {
+    let only = match sums {
+        [(filter, _)] => filter.team.clone().or_else(|| filter.key.clone()),
+        _ => None,
+    };
+    let question = context.store.deleted(by, only.as_deref());
+    let deleted = context.ask(Access::Read, question).await?;
+    let mut by_name: HashMap<String, Usd> = HashMap::new();
+    for sum in deleted {
+        let known = by_name.entry(sum.name).or_default();
+        *known = *known + sum.usd;
+    }
+    for (filter, usd) in sums {
+        let name = filter.team.as_ref().or(filter.key.as_ref());
+        *usd = *usd + name.and_then(|name| by_name.get(name)).copied().unwrap_or_default();
+    }
     Ok(())
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use agentloop::{BoxFuture, Error, ErrorKind, Protocol, Result};
 use agentloop_gateway::{
-    KeyRecord, KeyTable, LedgerRow, MemoryStore, PriceId, RowFilter, Server, Store, TeamRecord,
-    UsageQuery, UsageSum,
+    By, DeletedSum, KeyRecord, KeyTable, LedgerRow, MemoryStore, PriceId, RowFilter, Server, Store,
+    TeamRecord, UsageQuery, UsageSum,
 };
 use agentloop_sim::Simulator;
 use http::{Method, Request};
@@ -473,6 +473,9 @@ impl Store for Stub {
             None => self.ledger.rows(filter, after),
             Some(_) => broken(),
         }
+    }
+    fn deleted<'a>(&'a self, _: By, _: Option<&'a str>) -> BoxFuture<'a, Result<Vec<DeletedSum>>> {
+        broken()
     }
     fn prune(&self, _: i64) -> BoxFuture<'_, Result<u64>> {
         broken()

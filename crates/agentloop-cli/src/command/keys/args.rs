@@ -55,7 +55,7 @@ pub(super) enum Action {
     },
     /// Delete a revoked key of the gateway, and everything that the ledger has about it.
     ///
-    /// Budgets of its team no longer count what it has cost.
+    /// Budgets of its team per day, week or month no longer count what it has cost; budgets in total still do.
     Forget {
         /// The name of the key.
         name: String,

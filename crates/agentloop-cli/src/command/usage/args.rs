@@ -39,7 +39,7 @@ pub(super) enum Action {
     Export(Export),
     /// Delete old rows of the ledger.
     ///
-    /// Budgets no longer count what is deleted, so keep at least the current month, and everything if a budget is a total.
+    /// Budgets of a day, week or month no longer count what is deleted, so keep at least the current month. Budgets in total still do.
     Prune(Prune),
 }
 

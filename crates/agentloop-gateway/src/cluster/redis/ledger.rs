@@ -1,5 +1,6 @@
 //! Sums of the ledger, for what Redis does not have.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -106,6 +107,17 @@ async fn sums(store: &dyn Store, window: &Window, until_ms: i64) -> Result<Vec<(
         Some((_, name)) => filter.key = Some(name.to_owned()),
         None => return Ok(Vec::new()),
     }
+    let (by, name) = match &filter.team {
+        Some(team) => (By::Team, team.clone()),
+        None => (By::Key, filter.key.clone().unwrap_or_default()),
+    };
     let sums = store.usage(&UsageQuery::new(Some(By::Node), filter)).await?;
-    Ok(sums.into_iter().map(|sum| (sum.group, sum.usd.picos())).collect())
+    let mut sums: BTreeMap<String, i128> =
+        sums.into_iter().map(|sum| (sum.group, sum.usd.picos())).collect();
+    if window.start_ms <= 0 {
+        for sum in store.deleted(by, Some(&name)).await? {
+            *sums.entry(sum.node).or_default() += sum.usd.picos();
+        }
+    }
+    Ok(sums.into_iter().collect())
 }

@@ -200,6 +200,51 @@ pub(super) async fn rows_are_deleted_in_pages(store: &dyn Store) {
     assert_eq!(sums(store, None, RowFilter::default()).await, [UsageSum::default()]);
 }
 
+pub(super) async fn what_deleted_rows_have_cost_is_kept(store: &dyn Store) {
+    let priced = |id: &str, time, node: &str, picos: Option<i64>| LedgerRow {
+        node: node.to_owned(),
+        usd: picos.map(|picos| Usd::from_picos(picos.into())),
+        ..row(id, time)
+    };
+    let alone = LedgerRow { key: "solo".to_owned(), team: None, ..priced("4", 4, "n1", Some(7)) };
+    let rows = [
+        priced("1", 1, "n1", Some(i64::MAX)),
+        priced("2", 2, "n1", Some(i64::MAX)),
+        priced("3", 3, "n2", None),
+        alone,
+        priced("5", 5, "n2", Some(5)),
+        priced("6", 6, "n2", Some(6)),
+    ];
+    store.append(rows.to_vec()).await.unwrap();
+    assert_eq!(deleted(store, By::Key, None).await, []);
+    assert_eq!(store.prune(2).await.unwrap(), 1);
+    assert_eq!(store.prune(6).await.unwrap(), 4);
+    let large = 2 * i128::from(i64::MAX);
+    let of = |name: &str, node: &str, picos| (name.to_owned(), node.to_owned(), picos);
+    let expected = [of("ci", "n1", large), of("ci", "n2", 5), of("solo", "n1", 7)];
+    assert_eq!(deleted(store, By::Key, None).await, expected);
+    assert_eq!(deleted(store, By::Key, Some("solo")).await, expected[2..]);
+    let teams = [of("web", "n1", large), of("web", "n2", 5)];
+    assert_eq!(deleted(store, By::Team, None).await, teams);
+    assert_eq!(deleted(store, By::Team, Some("ci")).await, []);
+    assert_eq!(deleted(store, By::Model, None).await, []);
+    for hostile in ["", "a\0b", "'; DROP TABLE deleted; --"] {
+        assert_eq!(deleted(store, By::Key, Some(hostile)).await, []);
+    }
+    // The sums of the ledger are those of its rows.
+    assert_eq!(groups(store, By::Key).await, [("ci".to_owned(), 1)]);
+    // Of a key that is forgotten, only its team keeps anything.
+    assert_eq!(store.forget_rows("ci").await.unwrap(), 1);
+    assert_eq!(deleted(store, By::Key, None).await, expected[2..]);
+    let teams = [of("web", "n1", large), of("web", "n2", 11)];
+    assert_eq!(deleted(store, By::Team, Some("web")).await, teams);
+}
+
+async fn deleted(store: &dyn Store, by: By, name: Option<&str>) -> Vec<(String, String, i128)> {
+    let sums = store.deleted(by, name).await.unwrap();
+    sums.into_iter().map(|sum| (sum.name, sum.node, sum.usd.picos())).collect()
+}
+
 pub(super) async fn a_price_stays_as_it_was_stored_first(store: &dyn Store) {
     let id = "0123456789abcdef".to_owned();
     assert_eq!(store.price(&id).await.unwrap(), None);

@@ -28,6 +28,7 @@ pub(crate) async fn keeps_all_laws<S: Store>(open: impl AsyncFn() -> S) {
     ledger::sums_count_what_they_name(&open().await).await;
     ledger::groups_have_their_names_and_order(&open().await).await;
     ledger::rows_are_deleted_in_pages(&open().await).await;
+    ledger::what_deleted_rows_have_cost_is_kept(&open().await).await;
     ledger::a_price_stays_as_it_was_stored_first(&open().await).await;
     ledger::hostile_rows_are_stored(&open().await).await;
 }

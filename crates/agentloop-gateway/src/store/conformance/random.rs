@@ -59,6 +59,11 @@ pub(crate) fn agrees_with_memory<S: Store>(cases: u32, open: impl AsyncFn() -> S
             let (found, expected) =
                 (all_rows(&store, &everything).await, all_rows(&memory, &everything).await);
             prop_assert_eq!(found, expected);
+            for by in [By::Key, By::Team] {
+                let (found, expected) =
+                    (store.deleted(by, None).await, memory.deleted(by, None).await);
+                prop_assert_eq!(found.unwrap(), expected.unwrap());
+            }
             Ok(())
         })
     });

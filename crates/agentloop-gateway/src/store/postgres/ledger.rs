@@ -6,7 +6,7 @@ use agentloop::{Result, Usd};
 
 use super::error::Failure;
 use super::pool::Session;
-use crate::store::{LedgerRow, MAX_PAGE, PriceId};
+use crate::store::{LedgerRow, PriceId};
 
 /// All rows in one statement. Rows that are there already are left as they are.
 const APPEND: &str = "\
@@ -111,26 +111,6 @@ pub(super) async fn price(
     let row = session.client.query_opt(&statement, &[&without_nul(id)]).await?;
     let price = row.map(|row| row.try_get(0)).transpose()?;
     Ok(Ok(price))
-}
-
-pub(super) async fn prune(session: &mut Session, before_ms: i64) -> Result<Result<u64>, Failure> {
-    // Rows that another gateway is deleting are skipped, so that two of them never wait for each other.
-    let sql = format!(
-        "DELETE FROM agentloop.ledger WHERE id = ANY (ARRAY(SELECT id FROM agentloop.ledger \
-         WHERE time_ms < $1 ORDER BY time_ms, id LIMIT {MAX_PAGE} FOR UPDATE SKIP LOCKED))"
-    );
-    Ok(Ok(session.client.execute(&sql, &[&before_ms]).await?))
-}
-
-pub(super) async fn forget(session: &mut Session, key: &str) -> Result<Result<u64>, Failure> {
-    let sql = format!(
-        "DELETE FROM agentloop.ledger WHERE id = ANY (ARRAY(SELECT id FROM agentloop.ledger \
-         WHERE key = $1 ORDER BY time_ms, id LIMIT {MAX_PAGE} FOR UPDATE SKIP LOCKED))"
-    );
-    if key.contains('\0') {
-        return Ok(Ok(0));
-    }
-    Ok(Ok(session.client.execute(&sql, &[&key]).await?))
 }
 
 /// Writes an array as PostgreSQL reads it from a text. `unnest` cannot take arrays of different lengths apart.

@@ -9,7 +9,8 @@ use super::error::Failure;
 use super::pool::Session;
 
 /// The migrations. The n-th makes version n of n - 1.
-pub(super) const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001.sql")];
+pub(super) const MIGRATIONS: [&str; 2] =
+    [include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
 
 /// The advisory lock that one client at a time migrates under: `agentlop` in ASCII.
 const LOCK: i64 = 0x6167_656e_746c_6f70;

@@ -1,5 +1,6 @@
 //! Keys, teams and the ledger in PostgreSQL, which several gateways can share.
 
+mod deleted;
 mod error;
 mod keys;
 mod ledger;
@@ -20,7 +21,8 @@ use agentloop::{BoxFuture, Result, Secret};
 use self::pool::Pool;
 use self::url::Target;
 use super::{
-    KeyRecord, KeyTable, LedgerRow, PriceId, RowFilter, Store, TeamRecord, UsageQuery, UsageSum,
+    By, DeletedSum, KeyRecord, KeyTable, LedgerRow, PriceId, RowFilter, Store, TeamRecord,
+    UsageQuery, UsageSum,
 };
 
 /// How long an operation may take, including the connection that it needs.
@@ -151,13 +153,22 @@ impl Store for PostgresStore {
         Box::pin(self.reports.run("read the ledger", work))
     }
 
+    fn deleted<'a>(
+        &'a self,
+        by: By,
+        name: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Vec<DeletedSum>>> {
+        let work = async move |session: &mut _| deleted::sums(session, by, name).await;
+        Box::pin(self.reports.run("read what deleted rows have cost", work))
+    }
+
     fn prune(&self, before_ms: i64) -> BoxFuture<'_, Result<u64>> {
-        let work = async move |session: &mut _| ledger::prune(session, before_ms).await;
+        let work = async move |session: &mut _| deleted::prune(session, before_ms).await;
         Box::pin(self.writes.run("delete old rows of the ledger", work))
     }
 
     fn forget_rows<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<u64>> {
-        let work = async move |session: &mut _| ledger::forget(session, key).await;
+        let work = async move |session: &mut _| deleted::forget(session, key).await;
         Box::pin(self.writes.run("delete the rows of a key", work))
     }
 

@@ -7,9 +7,6 @@ use super::error::Failure;
 use super::filter::Conditions;
 use crate::store::{LedgerRow, MAX_PAGE, Outcome, PriceId, RowFilter};
 
-/// How many free pages are returned to the file system after a deletion.
-const MAX_FREED_PAGES: u32 = 4_096;
-
 /// The columns, in the order in which they are written and read.
 const COLUMNS: &str = "id, request, node, time_ms, key, team, api, call, model, provider, served, tags, outcome, estimated, \
     prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, usd, reserved, price, duration_ms, first_byte_ms, status";
@@ -113,27 +110,6 @@ fn read(row: &Row<'_>) -> Result<LedgerRow, Failure> {
         first_byte_ms: first_byte_ms.map(unsigned),
         status: row.get(23)?,
     })
-}
-
-pub(super) fn prune(connection: &Connection, before_ms: i64) -> Result<u64, Failure> {
-    delete(connection, "time_ms < ?1", &before_ms)
-}
-
-pub(super) fn forget(connection: &Connection, key: &str) -> Result<u64, Failure> {
-    delete(connection, "key = ?1", &key)
-}
-
-/// Deletes the oldest rows that a condition names.
-fn delete(connection: &Connection, condition: &str, value: &dyn ToSql) -> Result<u64, Failure> {
-    let sql = format!(
-        "DELETE FROM ledger WHERE number IN \
-         (SELECT number FROM ledger WHERE {condition} ORDER BY time_ms, id LIMIT {MAX_PAGE})"
-    );
-    let deleted = connection.execute(&sql, [value])?;
-    if deleted > 0 {
-        connection.execute_batch(&format!("PRAGMA incremental_vacuum({MAX_FREED_PAGES})"))?;
-    }
-    Ok(deleted as u64)
 }
 
 pub(super) fn put_prices(

@@ -1,5 +1,6 @@
 //! The store in a SQLite file.
 
+mod deleted;
 mod error;
 mod filter;
 mod key;
@@ -21,7 +22,8 @@ use agentloop::{BoxFuture, Result};
 use self::error::Failure;
 use self::lane::{Lane, Use};
 use super::{
-    KeyRecord, KeyTable, LedgerRow, PriceId, RowFilter, Store, TeamRecord, UsageQuery, UsageSum,
+    By, DeletedSum, KeyRecord, KeyTable, LedgerRow, PriceId, RowFilter, Store, TeamRecord,
+    UsageQuery, UsageSum,
 };
 
 /// A [`Store`] in a SQLite file. Several processes of one machine can use the same file.
@@ -153,13 +155,22 @@ impl Store for SqliteStore {
         Box::pin(self.ledger.run(move |connection| ledger::rows(connection, filter, after)))
     }
 
+    fn deleted<'a>(
+        &'a self,
+        by: By,
+        name: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Vec<DeletedSum>>> {
+        let name = name.map(str::to_owned);
+        Box::pin(self.ledger.run(move |connection| deleted::sums(connection, by, name.as_deref())))
+    }
+
     fn prune(&self, before_ms: i64) -> BoxFuture<'_, Result<u64>> {
-        Box::pin(self.writer.run(move |connection| ledger::prune(connection, before_ms)))
+        Box::pin(self.writer.run(move |connection| deleted::prune(connection, before_ms)))
     }
 
     fn forget_rows<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<u64>> {
         let key = key.to_owned();
-        Box::pin(self.writer.run(move |connection| ledger::forget(connection, &key)))
+        Box::pin(self.writer.run(move |connection| deleted::forget(connection, &key)))
     }
 
     fn forget_key<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<bool>> {

@@ -7,7 +7,7 @@ pub(super) const APPLICATION: i32 = 0x414c_6777;
 
 /// The statements that bring a file from each version to the next. The version of the newest format is their number. What has been
 /// released never changes: a new format is a new entry.
-pub(super) const MIGRATIONS: [&str; 1] = [V1];
+pub(super) const MIGRATIONS: [&str; 2] = [V1, V2];
 
 /// Times are milliseconds since 1970; amounts are millionths of a millionth of a dollar.
 ///
@@ -73,6 +73,17 @@ CREATE TABLE ledger (
 CREATE INDEX ledger_by_time ON ledger (time_ms, id);
 CREATE INDEX ledger_by_key ON ledger (key, time_ms, id);
 CREATE INDEX ledger_by_team ON ledger (team, time_ms, id) WHERE team IS NOT NULL;
+";
+
+/// What deleted rows have cost, for budgets in total. The amount is a decimal number, because it can need more than 64 bits.
+const V2: &str = "
+CREATE TABLE deleted (
+  is_team INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  node TEXT NOT NULL,
+  usd TEXT NOT NULL,
+  PRIMARY KEY (is_team, name, node)
+) STRICT, WITHOUT ROWID;
 ";
 
 /// Returns the version of a file; 0 if it is empty.

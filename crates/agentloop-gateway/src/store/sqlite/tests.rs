@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use super::*;
 use crate::store::conformance::{self, key, row};
-use crate::store::{Outcome, UsageQuery};
+use crate::store::{By, Outcome, UsageQuery};
 
 /// A folder that is deleted at the end.
 struct Folder {
@@ -79,6 +79,8 @@ async fn a_file_of_the_first_version_is_read_and_brought_up_to_date() {
     assert_eq!((rows[1].outcome, rows[1].usd), (Outcome::Unknown, None));
     assert!(store.price(&"0123456789abcdef".to_owned()).await.unwrap().is_some());
     store.append(vec![row("new", 1)]).await.unwrap();
+    assert_eq!(store.prune(2).await.unwrap(), 1);
+    assert_eq!(store.deleted(By::Key, Some("ci")).await.unwrap().len(), 1);
     drop(store);
     // The tables are the same as those of a new file.
     let tables = |path: &Path| -> Vec<String> {
@@ -94,7 +96,7 @@ async fn a_file_of_the_first_version_is_read_and_brought_up_to_date() {
 #[tokio::test]
 async fn files_that_cannot_be_used_are_refused_and_left_as_they_are() {
     for (statements, words) in [
-        ("PRAGMA application_id = 1095526263; PRAGMA user_version = 2;", "format version 2"),
+        ("PRAGMA application_id = 1095526263; PRAGMA user_version = 3;", "format version 3"),
         ("PRAGMA application_id = 1095526263; PRAGMA user_version = -1;", "format version -1"),
         ("PRAGMA application_id = 77; PRAGMA user_version = 1;", "another program"),
         ("CREATE TABLE mine (x);", "another program"),

@@ -327,6 +327,31 @@ async fn old_rows_are_deleted_but_not_those_that_a_budget_needs() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_budget_in_total_counts_rows_that_were_deleted() {
+    for others in [0, 9] {
+        let stage = Stage::new();
+        let total =
+            |name: String| RowFilter { key: Some(name), since_ms: Some(0), ..RowFilter::default() };
+        let ada = total("ada".to_owned());
+        stage.books.want(ada.clone());
+        // With several keys the store is asked for all of them at once.
+        for number in 0..others {
+            stage.books.want(total(format!("key-{number}")));
+        }
+        let day = RowFilter { since_ms: Some(1), ..ada.clone() };
+        stage.books.want(day.clone());
+        let mut old = row("old", 5);
+        old.time_ms = 1;
+        stage.store.memory.append(vec![old, row("new", 7)]).await.unwrap();
+        assert_eq!(stage.store.memory.prune(2).await.unwrap(), 1);
+        let tasks = stage.start().await;
+        assert_eq!(stage.books.base(&ada), Some(12));
+        assert_eq!(stage.books.base(&day), Some(7));
+        tasks.close(seconds(1)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn prices_are_stored_before_the_rows_that_name_them() {
     let stage = Stage::new();
     stage.books.add_price("p", "{}");

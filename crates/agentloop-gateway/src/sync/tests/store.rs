@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use agentloop::BoxFuture;
 
 use super::*;
-use crate::store::{UsageQuery, UsageSum};
+use crate::store::{By, DeletedSum, UsageQuery, UsageSum};
 
 /// How an operation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +151,14 @@ impl Store for FaultyStore {
         after: Option<(i64, &'a str)>,
     ) -> BoxFuture<'a, Result<Vec<LedgerRow>>> {
         self.memory.rows(filter, after)
+    }
+
+    fn deleted<'a>(
+        &'a self,
+        by: By,
+        name: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Vec<DeletedSum>>> {
+        self.read(self.memory.deleted(by, name))
     }
 
     fn prune(&self, before_ms: i64) -> BoxFuture<'_, Result<u64>> {
