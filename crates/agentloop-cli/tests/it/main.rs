@@ -29,8 +29,6 @@ mod embed_files;
 mod encode;
 mod extract;
 mod feature_table;
-#[cfg(unix)]
-mod five_minutes;
 mod gateway_keys;
 mod guide;
 mod help;
