@@ -32,6 +32,7 @@ update-snapshots:
 # Writes the generated pages and tables in docs/.
 update-docs:
   UPDATE_DOCS=1 INSTA_UPDATE=always cargo test -p agentloop --test it -- wire restrict rows::docs
+  UPDATE_DOCS=1 cargo test -p agentloop-cli --test it -- guide
 
 # Writes the generated tables of the README.
 update-readme:

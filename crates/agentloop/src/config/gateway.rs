@@ -58,29 +58,29 @@ use super::{OneOrMany, expand_home};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayConfig {
-    /// The IP address and the port to listen on.
+    /// The IP address and the port to listen on. Default: `127.0.0.1:4180`.
     pub listen: Option<String>,
-    /// The IP address and the port of the admin listener; `off` for none.
+    /// The IP address and the port of the admin listener; `off` for none. Default: `127.0.0.1:4181`.
     pub admin_listen: Option<String>,
-    /// The environment variable with the token of the admin listener.
+    /// The environment variable with the token of the admin listener. Default: none.
     pub admin_token_env: Option<String>,
-    /// The largest body of a request, in bytes.
+    /// The largest body of a request, in bytes. Default: 67108864 (64 MiB).
     pub max_body_bytes: Option<usize>,
-    /// The most connections at the same time.
+    /// The most connections at the same time. Default: 20000.
     pub max_connections: Option<usize>,
-    /// How long a client may take for its request, and read nothing of its response, in seconds.
+    /// How long a client may take for its request, and read nothing of its response, in seconds. Default: 60.
     pub client_timeout: Option<f64>,
-    /// How often a silent stream gets a comment, in seconds; 0 for never.
+    /// How often a silent stream gets a comment, in seconds; 0 for never. Default: 15.
     pub keep_alive: Option<f64>,
-    /// How long requests may take after a signal to stop, in seconds.
+    /// How long requests may take after a signal to stop, in seconds. Default: 30.
     pub shutdown_timeout: Option<f64>,
-    /// The form of the log: `json`, `text` or `off`.
+    /// The form of the log: `json`, `text` or `off`. Default: `text` at a terminal, else `json`.
     pub log: Option<GatewayLog>,
-    /// How often a call that failed before its first content is tried again, if its route does not set it.
+    /// How often a call that failed before its first content is tried again, if its route does not set it. Default: 1.
     pub retries: Option<u32>,
-    /// Refuses requests of which something would be left out.
+    /// Refuses requests of which something would be left out. Default: false.
     pub strict: bool,
-    /// The certificate and its key. Without them the server speaks plain HTTP.
+    /// The certificate and its key. Without them the server speaks plain HTTP. Default: none.
     pub tls: Option<GatewayTls>,
     /// The API keys of clients, by name.
     pub keys: BTreeMap<String, GatewayKey>,
@@ -90,9 +90,10 @@ pub struct GatewayConfig {
     pub pools: BTreeMap<String, GatewayPool>,
     /// Groups of keys with limits of their own, by name.
     pub teams: BTreeMap<String, GatewayTeam>,
-    /// The folder with the journal, and with the database if it is SQLite.
+    /// The folder with the journal, and with the database if it is SQLite. Default: the data folder of the command.
     pub data: Option<PathBuf>,
     /// The name of this gateway among several that share a database. It must stay the same when the gateway starts again.
+    /// Default: the name of the machine.
     pub node: Option<String>,
     /// The database.
     pub store: GatewayStore,
@@ -121,9 +122,9 @@ pub enum GatewayLog {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayTls {
-    /// The file with the certificate chain, in PEM.
+    /// The file with the certificate chain, in PEM. Required.
     pub cert: PathBuf,
-    /// The file with the private key, in PEM.
+    /// The file with the private key, in PEM. Required.
     pub key: PathBuf,
 }
 
@@ -132,28 +133,28 @@ pub struct GatewayTls {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayKey {
-    /// The SHA-256 of the key, as hexadecimal digits.
+    /// The SHA-256 of the key, as hexadecimal digits. Default: none.
     pub sha256: Option<String>,
-    /// The environment variable with the key.
+    /// The environment variable with the key. Default: none.
     pub key_env: Option<String>,
-    /// The models that it may use: names, or patterns with `*`. Absent means all.
+    /// The models that it may use: names, or patterns with `*`. Default: all.
     pub models: Option<Vec<String>>,
-    /// Refuses requests of which something would be left out.
+    /// Refuses requests of which something would be left out. Default: false.
     pub strict: bool,
-    /// The last day on which it is valid, as `YYYY-MM-DD`.
+    /// The last day on which it is valid, as `YYYY-MM-DD`. Default: never.
     pub expires: Option<String>,
-    /// The team that it belongs to.
+    /// The team that it belongs to. Default: none.
     pub team: Option<String>,
-    /// What its requests may cost: `"5/day"`, or a list with one amount for each period.
+    /// What its requests may cost: `"5/day"`, or a list with one amount for each period. Default: no limit.
     #[serde(deserialize_with = "money::budgets")]
     pub budget: Vec<GatewayBudget>,
-    /// The most requests per minute.
+    /// The most requests per minute. Default: no limit.
     pub requests_per_minute: Option<u64>,
-    /// The most tokens per minute.
+    /// The most tokens per minute. Default: no limit.
     pub tokens_per_minute: Option<u64>,
-    /// The most requests at the same time.
+    /// The most requests at the same time. Default: no limit.
     pub concurrency: Option<usize>,
-    /// Words that its requests are marked with in the ledger.
+    /// Words that its requests are marked with in the ledger. Default: none.
     pub tags: Vec<String>,
 }
 
@@ -162,19 +163,20 @@ pub struct GatewayKey {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayRoute {
-    /// The models, as names or as tables with a weight.
+    /// The models, as names or as tables with a weight: `{ model = "openai/gpt-5", weight = 3 }`. Required.
     pub models: Vec<GatewayMember>,
-    /// How one of the models is chosen.
+    /// How one of the models is chosen. Default: `ordered`.
     pub strategy: GatewayStrategy,
-    /// How often a call that failed before its first content is tried again, on all models together.
+    /// How often a call that failed before its first content is tried again, on all models together. Default: that of the
+    /// gateway.
     pub retries: Option<u32>,
-    /// Refuses requests of which something would be left out.
+    /// Refuses requests of which something would be left out. Default: false.
     pub strict: bool,
-    /// How long a response is still read after its client has disconnected, in seconds. 0 cancels it at once.
+    /// How long a response is still read after its client has disconnected, in seconds. 0 cancels it at once. Default: 0.
     pub drain: Option<f64>,
-    /// Whether the requests of one conversation go to the same model and key.
+    /// Whether the requests of one conversation go to the same model and key. Default: true.
     pub affinity: Option<bool>,
-    /// Keeps complete responses, and answers the same request with them.
+    /// Keeps complete responses, and answers the same request with them. Default: none.
     pub cache: Option<GatewayCache>,
 }
 
@@ -230,8 +232,10 @@ pub enum GatewayStrategy {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayPool {
+    /// The environment variables with keys: one, or a list. Default: none.
     #[serde(rename = "key_env")]
     key_env: Option<OneOrMany>,
+    /// The files with keys: one, or a list. Default: none.
     #[serde(rename = "key_file")]
     key_file: Option<OneOrMany>,
 }

@@ -115,27 +115,49 @@ pub struct Config {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {
+    /// The provider of models whose name does not begin with a provider. Default: none.
     default_provider: Option<String>,
+    /// The model of calls that do not name one. `agentloop use MODEL` sets it. Default: none.
     default_model: Option<String>,
+    /// Other names for models, each with the name of a model or of another alias. Default: none.
     aliases: BTreeMap<String, String>,
+    /// The providers, by name: new ones, and changes to built-in ones.
     providers: BTreeMap<String, Row>,
+    /// How long a call may take.
     timeouts: Option<TimeoutsTable>,
+    /// A file with the data of models, in place of the built-in data. Default: none.
     model_data: Option<PathBuf>,
+    /// The data of models, by `provider/model`. It is merged into the built-in data, field by field.
     models: BTreeMap<String, ModelData>,
+    /// Whether and how remote media are downloaded.
     media: Option<MediaTable>,
+    /// Writes a record of each call to standard error, as one line of JSON. The table can be empty.
     log: Option<LogTable>,
+    /// Counts the cost of calls, and limits it. The table can be empty.
     cost: Option<CostTable>,
+    /// Retries calls that fail. The table can be empty.
     retry: Option<RetryTable>,
+    /// Calls other models when a call fails.
     fallback: Option<FallbackTable>,
+    /// Keeps responses, and returns them for equal requests. The table can be empty.
     cache: Option<CacheTable>,
+    /// Limits what is sent to each provider, by the name of the provider, of one of its models, or of an account.
     limits: Option<LimitsTable>,
+    /// Whether the command stores conversations.
     history: Option<HistoryTable>,
+    /// MCP servers, by name.
     mcp: BTreeMap<String, McpTable>,
+    /// Programs that are tools, by name.
     tools: BTreeMap<String, ProgramTable>,
+    /// Groups of tools, by name.
     groups: BTreeMap<String, GroupTable>,
+    /// The tools of calls that choose none: names, patterns and groups. Default: none.
     default_tools: Vec<String>,
+    /// The tools that run without approval: names and patterns. Default: none.
     allow: Vec<String>,
+    /// The settings of the tool `fetch_page`.
     fetch_page: Option<FetchPageTable>,
+    /// The gateway, which `agentloop serve` starts.
     gateway: Option<GatewayConfig>,
 }
 
@@ -143,6 +165,7 @@ struct File {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct HistoryTable {
+    /// Whether the command stores conversations. Default: true.
     enabled: Option<bool>,
 }
 
@@ -150,20 +173,38 @@ struct HistoryTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Row {
+    /// The URL, without the path of an operation. `${VARIABLE}` is replaced from the environment. Default: the one of the
+    /// built-in provider.
     base_url: Option<String>,
+    /// `openai_chat`, `openai_responses`, `anthropic` or `gemini`. Default: `openai_chat`, or the one of the built-in provider.
     protocol: Option<Protocol>,
+    /// The header of the key: `bearer`, `x-api-key`, `x-goog-api-key`, `api-key` or `none`. Default: the one of the protocol.
     auth: Option<Auth>,
+    /// The environment variable with the key, or a list of variables of which the first that is set counts. Default: that of
+    /// the built-in provider.
     key_env: Option<OneOrMany>,
+    /// The file with the key, instead of `key_env`. Default: none.
     key_file: Option<PathBuf>,
+    /// Headers of every request. Default: none.
     headers: BTreeMap<String, String>,
+    /// Parameters that are left out, with a warning. Default: none.
     strip: Vec<Param>,
+    /// Parameters that are sent under another name. A name with dots is a path. Default: none.
     rename: BTreeMap<String, String>,
+    /// The range of parameters: the least and the greatest value, or the only one. Default: none.
     clamp: BTreeMap<String, Range>,
+    /// Parameters that are sent, with the warning that the provider ignores them. Default: none.
     ignored: Vec<Param>,
+    /// Parameters, or fields of the body, that are set if the request does not set them. Default: none.
     defaults: BTreeMap<String, Value>,
+    /// The only parameters that the provider accepts, by the names under which they are sent. Default: all.
     allow: Option<Vec<String>>,
+    /// How the provider differs from its protocol; the module `provider::quirks` of the API documentation lists them. Default:
+    /// nothing.
     quirks: Option<QuirkChanges>,
+    /// What is special about some of its models; see `provider::ModelRule` in the API documentation. Default: nothing.
     models: Vec<ModelRule>,
+    /// Whether it serves embeddings. Default: true, or that of the built-in provider.
     embeddings: Option<bool>,
 }
 
@@ -220,9 +261,13 @@ enum Range {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct TimeoutsTable {
+    /// The time to connect, with TLS and proxy. Default: 10.
     connect: Option<f64>,
+    /// The time from sending the request to the first content of the response. Default: 600.
     first_content: Option<f64>,
+    /// The time between two pieces of a stream. Default: 120.
     idle: Option<f64>,
+    /// The time of the whole call. Default: 0, no limit.
     total: Option<f64>,
 }
 
@@ -230,9 +275,14 @@ struct TimeoutsTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct MediaTable {
+    /// When media that a request names by URL are downloaded: `when_needed` by the provider, `always` or `never`. Default:
+    /// `never`.
     download: Option<Download>,
+    /// The largest medium, in bytes. Default: 20971520 (20 MiB).
     max_bytes: Option<usize>,
+    /// Whether private and local addresses may be connected to. Default: false.
     allow_private: bool,
+    /// How long a download may take, in seconds. Default: 30.
     timeout: Option<f64>,
 }
 

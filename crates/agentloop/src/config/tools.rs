@@ -149,15 +149,26 @@ pub(super) struct ToolTables {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct McpTable {
+    /// The program and its arguments: a list, or one text that is split as shells do. Default: none.
     command: Option<CommandLine>,
+    /// More arguments. Default: none.
     args: Vec<String>,
+    /// Environment variables of the program. A value may contain `${VARIABLE}`. Default: none; it always sees `PATH`, `HOME`,
+    /// the language and the proxies.
     env: BTreeMap<String, Secret>,
+    /// The working directory of the program. Default: that of the command.
     folder: Option<PathBuf>,
+    /// The URL of the server, instead of `command`. It may contain `${VARIABLE}`. Default: none.
     url: Option<String>,
+    /// Headers of each request to `url`. A value may contain `${VARIABLE}`. Default: none.
     headers: BTreeMap<String, Secret>,
+    /// Patterns of its tools that run without approval. Default: none.
     allow: Vec<String>,
+    /// Patterns of its tools that are used. Default: all.
     tools: Option<Vec<String>>,
+    /// How long a call may take, in seconds. Default: 300.
     timeout: Option<f64>,
+    /// Whether the server can be used. Default: true.
     enabled: Option<bool>,
 }
 
@@ -165,12 +176,21 @@ pub(super) struct McpTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ProgramTable {
+    /// The program and its arguments: a list, or one text that is split as shells do. `{name}` is replaced by an argument of
+    /// the call. Required.
     command: Option<CommandLine>,
+    /// More arguments. Default: none.
     args: Vec<String>,
+    /// What the model reads about the tool. Required.
     description: String,
+    /// The parameters: a type each (`"string"`, `"integer?"` if it may be left out), a schema each, or one JSON Schema.
+    /// Default: none.
     parameters: Map<String, Value>,
+    /// Environment variables of the program. A value may contain `${VARIABLE}`. Default: none.
     env: BTreeMap<String, Secret>,
+    /// The working directory of the program. Default: that of the command.
     folder: Option<PathBuf>,
+    /// How long a call may take, in seconds. Default: 120.
     timeout: Option<f64>,
 }
 
@@ -178,6 +198,7 @@ pub(super) struct ProgramTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct GroupTable {
+    /// The tools of the group: names and patterns. Required.
     tools: Vec<String>,
 }
 
@@ -185,6 +206,7 @@ pub(super) struct GroupTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct FetchPageTable {
+    /// Whether the tool may read pages of this machine and its network. Default: false.
     allow_private: bool,
 }
 

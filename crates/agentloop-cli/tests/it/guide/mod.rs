@@ -3,13 +3,17 @@
 //! CONTRIBUTING.md has the rules for authors. `tools/book/build` builds the guide as a book.
 
 mod blocks;
+mod configuration;
 mod links;
+mod llms;
 mod markdown;
+mod providers;
 #[cfg(unix)]
 mod replay;
 mod rust;
 #[cfg(unix)]
 mod session;
+mod source;
 mod summary;
 
 use std::path::{Path, PathBuf};
@@ -49,4 +53,20 @@ fn pages() -> Vec<Page> {
     names.retain(|name| name != "docs/SUMMARY.md");
     names.push("README.md".to_owned());
     names.iter().map(|name| Page::new(name, &read(name))).collect()
+}
+/// Compares a generated file with the committed one, or writes it.
+fn check_generated(path: &str, text: &str) {
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let whole = root().join(path);
+        std::fs::create_dir_all(whole.parent().unwrap()).unwrap();
+        std::fs::write(whole, text).unwrap();
+        return;
+    }
+    let written = std::fs::read_to_string(root().join(path)).unwrap_or_default();
+    let differs = written.lines().zip(text.lines()).position(|(old, new)| old != new);
+    assert!(
+        written == text,
+        "{path} is not current (line {}): write it with `UPDATE_DOCS=1 cargo test -p agentloop-cli --test it guide`",
+        differs.map_or_else(|| written.lines().count().min(text.lines().count()), |line| line) + 1
+    );
 }

@@ -1,29 +1,49 @@
-//! The table of contents has every page, under the title of the page.
+//! The table of contents has every page.
 
 use super::markdown::{Page, plain};
 use super::{pages, read};
 
-/// Returns the titles and the paths of the table of contents.
-fn contents() -> Vec<(String, String)> {
+/// A line of the table of contents.
+pub(super) enum Entry {
+    /// The title of a part.
+    Part(String),
+    /// A page.
+    Page { title: String, path: String },
+}
+
+/// Reads the table of contents.
+pub(super) fn contents() -> Vec<Entry> {
     let text = read("docs/SUMMARY.md");
-    let entries = text.lines().filter_map(|line| {
-        let entry = line.trim().trim_start_matches("- ").strip_prefix('[')?;
-        let (title, path) = entry.split_once("](")?;
-        Some((title.to_owned(), format!("docs/{}", path.trim_end_matches(')'))))
-    });
-    entries.collect()
+    let mut entries = Vec::new();
+    for line in text.lines().skip(1).map(str::trim) {
+        if let Some(title) = line.strip_prefix("# ") {
+            entries.push(Entry::Part(title.to_owned()));
+        } else if let Some((title, path)) =
+            line.trim_start_matches("- ").strip_prefix('[').and_then(|rest| rest.split_once("]("))
+        {
+            let path = format!("docs/{}", path.trim_end_matches(')'));
+            entries.push(Entry::Page { title: title.to_owned(), path });
+        }
+    }
+    entries
 }
 
 #[test]
 fn every_page_is_in_the_table_of_contents_once() {
-    let contents = contents();
+    let contents: Vec<String> = contents()
+        .into_iter()
+        .filter_map(|entry| match entry {
+            Entry::Page { path, .. } => Some(path),
+            Entry::Part(_) => None,
+        })
+        .collect();
     let all = pages();
     let guide: Vec<&Page> = all.iter().filter(|page| page.path.starts_with("docs/")).collect();
     for page in &guide {
-        let count = contents.iter().filter(|(_, path)| *path == page.path).count();
+        let count = contents.iter().filter(|path| **path == page.path).count();
         assert_eq!(count, 1, "{} is {count} times in docs/SUMMARY.md", page.path);
     }
-    for (_, path) in &contents {
+    for path in &contents {
         assert!(guide.iter().any(|page| page.path == *path), "docs/SUMMARY.md: there is no {path}");
     }
 }

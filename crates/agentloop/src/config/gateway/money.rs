@@ -115,14 +115,14 @@ impl<'de> Deserialize<'de> for GatewayBudget {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayTeam {
-    /// What the requests of all its keys may cost: `"100/month"`, or a list with one amount for each period.
+    /// What the requests of all its keys may cost: `"100/month"`, or a list with one amount for each period. Default: no limit.
     #[serde(deserialize_with = "budgets")]
     pub budget: Vec<GatewayBudget>,
-    /// The most requests per minute.
+    /// The most requests per minute. Default: no limit.
     pub requests_per_minute: Option<u64>,
-    /// The most tokens per minute.
+    /// The most tokens per minute. Default: no limit.
     pub tokens_per_minute: Option<u64>,
-    /// The most requests at the same time.
+    /// The most requests at the same time. Default: no limit.
     pub concurrency: Option<usize>,
 }
 

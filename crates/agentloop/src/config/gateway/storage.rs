@@ -9,9 +9,9 @@ use serde::Deserialize;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayStore {
-    /// The environment variable with the URL of a PostgreSQL database. Without it the database is a SQLite file.
+    /// The environment variable with the URL of a PostgreSQL database. Without it the database is a SQLite file. Default: none.
     pub url_env: Option<String>,
-    /// The SQLite file, in place of `gateway.db` in the data folder.
+    /// The SQLite file, in place of `gateway.db` in the data folder. Default: none.
     pub path: Option<PathBuf>,
 }
 
@@ -20,11 +20,11 @@ pub struct GatewayStore {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayRedis {
-    /// The environment variable with the URL of the server.
+    /// The environment variable with the URL of the server. Required.
     pub url_env: Option<String>,
-    /// What happens while the server cannot be reached.
+    /// What happens while the server cannot be reached. Default: `local_share`.
     pub without: GatewayWithoutRedis,
-    /// How many gateways share the limits, for the share of each. Without it, the gateways that were seen last are counted.
+    /// How many gateways share the limits, for the share of each. Default: the gateways that were seen last.
     pub nodes: Option<u32>,
 }
 
@@ -47,12 +47,12 @@ pub enum GatewayWithoutRedis {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayLedger {
-    /// Rows older than this many days are deleted. Without it they are kept.
+    /// Rows older than this many days are deleted. Default: never deleted.
     pub keep_days: Option<u32>,
-    /// The most tokens that are reserved for a response whose length the request does not limit: 16,384 unless it is set. If the model
-    /// can write less, that is reserved.
+    /// The most tokens that are reserved for a response whose length the request does not limit. If the model can write less,
+    /// that is reserved. Default: 16384.
     pub reserve_tokens: Option<u64>,
-    /// Lets keys with a budget use models whose price is not known. They count without a cost.
+    /// Lets keys with a budget use models whose price is not known. They count without a cost. Default: false.
     pub allow_unpriced: bool,
 }
 
@@ -61,9 +61,9 @@ pub struct GatewayLedger {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayCache {
-    /// How long a response is kept, in seconds.
+    /// How long a response is kept, in seconds. Default: 300.
     pub ttl: Option<f64>,
-    /// Whose requests are answered with it.
+    /// Whose requests are answered with it. Default: `key`.
     pub shared_by: GatewayCacheScope,
 }
 

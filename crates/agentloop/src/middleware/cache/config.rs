@@ -11,12 +11,14 @@ use crate::timeouts;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct CacheTable {
-    /// The size of a cache in memory.
+    /// The size of the cache in memory, or in the file of the command, in bytes. Default: 67108864 (64 MiB).
     max_bytes: Option<u64>,
-    /// In seconds.
+    /// How long a response is kept, in seconds. Default: 300.
     ttl: Option<f64>,
+    /// Separates responses from others in the same store. Default: none.
     namespace: Option<String>,
-    /// A URL, which may contain a password.
+    /// The URL of a Redis server that several machines share, instead of `max_bytes`. It may contain a password. Needs the
+    /// feature `redis`. Default: none.
     redis: Option<Secret>,
 }
 

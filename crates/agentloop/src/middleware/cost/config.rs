@@ -10,9 +10,11 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct CostTable {
-    /// In dollars, as text: `"2.50"`.
+    /// The most that calls may cost, in dollars, as text. Default: no limit.
     limit: Option<String>,
+    /// What the limit is for: `process`, `day`, `month` or `total`. Default: `process`.
     per: CostPeriod,
+    /// Whether models whose price is not known may be called if there is a limit. Default: false.
     allow_unpriced: bool,
 }
 

@@ -10,10 +10,13 @@ use crate::middleware::seconds::duration;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct FallbackTable {
+    /// The models that are called one after the other. Required.
     models: Vec<String>,
-    /// How long a model that fails is skipped; 0 disables it.
+    /// How long a model that keeps failing is skipped, in seconds; 0 disables it. Default: 30.
     cooldown: Option<f64>,
+    /// After how many failures in a row it is skipped. Default: 3.
     cooldown_after: Option<u32>,
+    /// One failure that asks for at least this wait is enough, in seconds. Default: 10.
     cooldown_min_retry_after: Option<f64>,
 }
 

@@ -14,7 +14,9 @@ use crate::timeouts;
 /// The table `[limits]`: a table for each account, and where they are shared.
 #[derive(Debug, Default)]
 pub(crate) struct LimitsTable {
+    /// The URL of a Redis server through which several machines share all limits. Needs the feature `redis`. Default: none.
     redis: Option<String>,
+    /// The limits of each account.
     accounts: BTreeMap<String, LimitTable>,
 }
 
@@ -22,13 +24,21 @@ pub(crate) struct LimitsTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct LimitTable {
+    /// The most calls at the same time. Default: no limit.
     concurrency: Option<usize>,
+    /// The most requests per minute. Default: no limit.
     requests_per_minute: Option<u64>,
+    /// The most tokens per minute, of prompts and responses together. Default: no limit.
     tokens_per_minute: Option<u64>,
+    /// How much can be used at once after a quiet time, as the seconds whose allowance it is; at most 60. Default: 60.
     burst: Option<f64>,
+    /// How many calls may wait. Default: 1024.
     queue: Option<usize>,
+    /// How long a call may wait, in seconds. Default: 300.
     max_wait: Option<f64>,
+    /// The longest pause that a provider can ask all calls for, in seconds. Default: 60.
     max_pause: Option<f64>,
+    /// The providers that share the account. Default: the provider of that name.
     providers: Option<Vec<String>>,
 }
 

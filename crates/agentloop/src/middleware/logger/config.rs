@@ -8,7 +8,7 @@ use super::Logger;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct LogTable {
-    /// Whether prompts and responses are written too.
+    /// Whether prompts and responses are written too. Default: false.
     content: bool,
 }
 

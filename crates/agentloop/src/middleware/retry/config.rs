@@ -12,20 +12,29 @@ use crate::middleware::seconds::duration;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RetryTable {
+    /// How many attempts follow the first. Default: 2.
     max_retries: Option<u32>,
+    /// The longest first wait, in seconds; the wait is random below it. Default: 0.5.
     first_wait: Option<f64>,
+    /// The factor by which the wait grows. Default: 2.
     factor: Option<f64>,
+    /// The longest wait that it grows to, in seconds. Default: 8.
     max_backoff: Option<f64>,
+    /// If a provider asks for a longer wait, the call fails, in seconds. Default: 60.
     max_wait: Option<f64>,
-    /// 0 means no limit.
+    /// No retry starts later than this after the call, in seconds; 0 means no limit. Default: 900.
     total: Option<f64>,
+    /// Limits retries over all calls: the `share` of calls that may be retried, and retries `per_second` in addition. Default:
+    /// no limit.
     budget: Option<BudgetTable>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BudgetTable {
+    /// How many retries each call adds to the budget. Required.
     share: f64,
+    /// How many retries each second adds to the budget. Default: 0.
     #[serde(default)]
     per_second: f64,
 }
