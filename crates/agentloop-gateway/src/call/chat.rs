@@ -2,7 +2,7 @@
 
 use agentloop::carry::has_capsule;
 use agentloop::protocol::serve::{Operation, StreamFraming};
-use agentloop::relay::{RelayError, RelayRequest, Relayed};
+use agentloop::relay::{RelayError, RelayRequest, Relayed, sent_once};
 use agentloop::{Error, ErrorKind, Protocol};
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -180,7 +180,8 @@ async fn answer(
                 return Err(error.into());
             }
         };
-        match begin(call, asked, &member, strict).await {
+        // Every request that a provider may charge for has a reservation.
+        match sent_once(begin(call, asked, &member, strict)).await {
             Ok(begun) => {
                 member.succeeded();
                 return Ok((begun, member, busy, hold));

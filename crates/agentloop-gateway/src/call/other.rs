@@ -4,7 +4,7 @@ use agentloop::carry::has_capsule;
 use agentloop::protocol::serve::{
     Operation, read_embed, write_count, write_embed, write_model, write_models,
 };
-use agentloop::relay::{RelayError, RelayRequest};
+use agentloop::relay::{RelayError, RelayRequest, sent_once};
 use agentloop::{ChatRequest, Cost, Error, ErrorKind, Protocol, Usage, Warning, WarningKind};
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -179,7 +179,7 @@ async fn embed_any(
                 return Err(error.into());
             }
         };
-        match embed_one(call, asked, &member).await {
+        match sent_once(embed_one(call, asked, &member)).await {
             Ok(vectors) => {
                 member.succeeded();
                 return Ok((vectors, member, hold));

@@ -108,7 +108,7 @@ pub(crate) async fn gateway_at(address: &str, settings: &str) -> (Gateway, Serve
     gateway_with(address, settings, Accounts::in_memory()).await
 }
 
-async fn gateway_with(
+pub(crate) async fn gateway_with(
     address: &str,
     settings: &str,
     accounts: Accounts,

@@ -9,6 +9,7 @@ mod common;
 mod faults;
 mod hostile;
 mod laws;
+mod ledger;
 mod money;
 #[cfg(feature = "postgres")]
 mod nodes;

@@ -353,7 +353,11 @@ impl Inner {
         deadline: Instant,
     ) -> impl Future<Output = Result<HttpResponse<Body>>> + Send + use<'a> {
         let transport = provider.transport.as_ref().unwrap_or(&self.transport);
-        let options = SendOptions { connect_timeout: timeouts.connect };
+        #[cfg(feature = "serve")]
+        let once = super::relay::is_sent_once();
+        #[cfg(not(feature = "serve"))]
+        let once = false;
+        let options = SendOptions { connect_timeout: timeouts.connect, once };
         let response = transport.send(request, options);
         let wait = timeouts.idle.unwrap_or(ERROR_BODY_WAIT).min(ERROR_BODY_WAIT);
         async move {

@@ -65,6 +65,10 @@ pub trait Transport: Send + Sync + fmt::Debug {
 pub struct SendOptions {
     /// How long connecting may take, with TLS and proxy.
     pub connect_timeout: Option<Duration>,
+    /// Whether a request whose connection closes without a response is an error, even if the connection was a reused one. It usually means
+    /// that the server had closed it as idle, and the request is sent again on a new connection. But the server may also have read the
+    /// request, and charge for both.
+    pub once: bool,
 }
 
 impl SendOptions {
@@ -72,5 +76,17 @@ impl SendOptions {
     #[must_use]
     pub fn with_connect_timeout(self, connect_timeout: Duration) -> Self {
         Self { connect_timeout: Some(connect_timeout), ..self }
+    }
+
+    /// Sends a request once: see [`once`](Self::once).
+    ///
+    /// ```
+    /// use agentloop::transport::SendOptions;
+    ///
+    /// assert!(SendOptions::default().with_once().once);
+    /// ```
+    #[must_use]
+    pub fn with_once(self) -> Self {
+        Self { once: true, ..self }
     }
 }

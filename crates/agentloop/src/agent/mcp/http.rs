@@ -135,7 +135,7 @@ impl HttpClient {
             request = request.header(name, *value);
         }
         let request = request.body(body).map_err(invalid)?;
-        let options = SendOptions { connect_timeout: Some(MCP_CONNECT_TIMEOUT) };
+        let options = SendOptions::default().with_connect_timeout(MCP_CONNECT_TIMEOUT);
         self.transport.send(request, options).await.map_err(|error| self.last_error.record(error))
     }
 

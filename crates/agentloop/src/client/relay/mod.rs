@@ -2,6 +2,7 @@
 
 mod body;
 mod edge;
+mod once;
 mod rate_limits;
 
 use std::sync::{Arc, Mutex};
@@ -13,6 +14,8 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 pub use body::{RelayBody, RelayReport};
+pub(super) use once::is_sent_once;
+pub use once::sent_once;
 pub(super) use rate_limits::note;
 pub use rate_limits::with_rate_limits;
 
@@ -214,7 +217,7 @@ impl Inner {
             secrets.hide(error.with_model(&target.model))
         };
         let transport = target.provider.transport.as_ref().unwrap_or(&self.transport);
-        let options = SendOptions { connect_timeout: timeouts.connect };
+        let options = SendOptions { connect_timeout: timeouts.connect, once: is_sent_once() };
         let sending = transport.send(http, options);
         let failed = Mutex::new(None);
         let opened = std::pin::pin!(async {

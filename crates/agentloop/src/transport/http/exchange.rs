@@ -34,6 +34,8 @@ pub(super) struct NoResponse {
 pub(super) enum Fate {
     /// The server reported that it has not processed it.
     Unread,
+    /// The connection closed before any of it was sent.
+    Unsent,
     /// The connection closed before the first byte of a response.
     Closed,
     /// Anything else.
@@ -66,10 +68,15 @@ impl Shared {
         };
         let again = match failure.fate {
             Fate::Unread => true,
-            Fate::Closed => reused && start.elapsed() < IDLE_CLOSE_WINDOW,
+            Fate::Unsent => reused,
+            Fate::Closed => reused && !options.once && start.elapsed() < IDLE_CLOSE_WINDOW,
             Fate::Failed => false,
         };
         if !again {
+            if reused && failure.fate == Fate::Closed {
+                // The caller may repeat it, and the other idle connections are probably closed too.
+                host.close_idle();
+            }
             return Err(failure.error);
         }
         // Once only: a new connection was not closed as idle.

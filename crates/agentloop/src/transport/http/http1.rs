@@ -100,7 +100,11 @@ impl Http1 {
                     || error.is_canceled()
                     || error.is_closed()
                     || is_io(&error);
-                let fate = if closed { Fate::Closed } else { Fate::Failed };
+                let fate = match closed {
+                    true if error.is_canceled() => Fate::Unsent,
+                    true => Fate::Closed,
+                    false => Fate::Failed,
+                };
                 let error = if error.is_parse() && !error.is_incomplete_message() {
                     fault::not_http(host.origin(), error)
                 } else {

@@ -45,8 +45,8 @@ use crate::error::{Error, ErrorKind, Result};
 ///
 /// - Connections are reused: at most 128 idle ones are kept for each origin, for at most 55 seconds. HTTP/2 (feature `http2`) is used with servers that
 ///   offer it over TLS, with at most 64 requests on one connection, or fewer if the server allows fewer.
-/// - A request is sent a second time only if the server has not read it: the server reports that, or it closes a reused connection just as
-///   the request arrives.
+/// - A request is sent a second time only if the server has probably not read it: the server reports that, or it closes a reused connection just
+///   as the request arrives. With [`SendOptions::once`] only what the server reports counts.
 /// - Proxies are those of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. Servers on this machine are always reached directly. If a
 ///   variable is not the URL of a proxy, every request that it applies to fails.
 /// - The public certificate authorities are trusted, and those in the file that `SSL_CERT_FILE` names.

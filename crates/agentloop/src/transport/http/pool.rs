@@ -139,6 +139,13 @@ impl Host {
         }
     }
 
+    /// Closes the idle HTTP/1.1 connections.
+    pub(super) fn close_idle(&self) {
+        // Not while the lock is held.
+        let idle = std::mem::take(&mut *lock(&self.idle));
+        drop(idle);
+    }
+
     /// Returns a lease for a stream on an HTTP/2 connection.
     pub(super) fn lease(&self) -> Option<Lease> {
         let mut shared = lock(&self.shared);

@@ -85,6 +85,35 @@ async fn a_request_is_sent_again_if_its_reused_connection_closes_at_the_same_tim
     assert_eq!(server.await.unwrap(), b"again");
 }
 
+/// Found by comparing a provider's bill with the ledger of a gateway: requests that were read and then reset were on the bill twice.
+#[tokio::test]
+async fn a_request_that_may_cost_twice_is_sent_once_if_the_caller_wants_that() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut first = accept(&listener).await;
+        read_request(&mut first).await.unwrap();
+        answer(&mut first, "one").await;
+        read_request(&mut first).await.unwrap();
+        drop(first);
+        let mut second = accept(&listener).await;
+        let (_, body) = read_request(&mut second).await.unwrap();
+        answer(&mut second, "three").await;
+        body
+    });
+    let transport = transport();
+    let options = SendOptions::default().with_once();
+    let send = async |body: &'static str| {
+        let response = transport.send(post(&url, body), options).await?;
+        response.into_body().collect(1 << 10).await
+    };
+    assert_eq!(send("first").await.unwrap(), "one");
+    let error = send("second").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert!(error.may_have_begun() && error.is_retryable(), "{error}");
+    assert_eq!(send("third").await.unwrap(), "three");
+    assert_eq!(server.await.unwrap(), b"third", "the second was not sent again");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_request_that_was_read_long_before_its_connection_broke_is_not_sent_again() {
     let (listener, url) = listen().await;
