@@ -1,6 +1,7 @@
 //! Decisions: by the results of a step, or without Redis.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentloop::{GatewayWithoutRedis, Usd};
 use tokio::time::Instant;
@@ -15,9 +16,22 @@ use crate::cluster::{Budget, Rates, Refusal, Window};
 type Take = fn(&mut Bucket, Instant, u64, u64);
 
 impl Table {
+    /// Notes that Redis can be reached. Returns for how long it could not.
+    pub(super) fn note_return(&mut self) -> Option<Duration> {
+        let down = self.down.take()?;
+        // Others may have been alone too, and may not be back yet: what they used meanwhile is not in Redis.
+        self.returned = (!down.is_start).then(Instant::now);
+        Some(down.since.elapsed())
+    }
+
     /// Applies the results of a step.
-    pub(super) fn apply(&mut self, batch: Batch, results: &Results) -> Decided {
+    pub(super) fn apply(&mut self, batch: Batch, results: &Results, grace: Duration) -> Decided {
         self.round_trips += 1;
+        let since_return = self.returned.map(|returned| returned.elapsed());
+        if since_return.is_some_and(|since| results.silent < since || since >= grace) {
+            self.returned = None;
+        }
+        let is_settled = self.returned.is_none() && self.down.is_none();
         self.nodes_seen = results.nodes;
         self.generation_since = Instant::now().checked_sub(results.age);
         self.must_introduce = false;
@@ -37,7 +51,8 @@ impl Table {
             match report.own {
                 Some(own) => {
                     state.is_known = true;
-                    if result.is_ready {
+                    // A share stays what it was until all have reported.
+                    if result.is_ready && (is_settled || state.seen.is_none()) {
                         let others = to_picos(result.others);
                         state.seen = Some(Seen { others, own, is_frozen: false });
                     }
@@ -83,7 +98,7 @@ impl Table {
         }
         let is_ready =
             |budget: &Budget| self.windows.get(&budget.window).is_some_and(|w| w.is_ready);
-        if !claim.budgets.iter().all(is_ready) {
+        if self.returned.is_some() || !claim.budgets.iter().all(is_ready) {
             // The sums of Redis are not complete, and are less than what was known before.
             let decision = self.reserve_alone(&claim.budgets, claim.amount);
             if decision.is_err() {
@@ -129,8 +144,8 @@ impl Table {
     pub(super) fn fail(&mut self, batch: Batch, why: String) -> Decided {
         self.failures += 1;
         match &mut self.down {
-            Some(down) => down.why = why,
-            None => self.down = Some(Down { since: Instant::now(), why }),
+            Some(down) => (down.why, down.is_start) = (why, false),
+            None => self.down = Some(Down { since: Instant::now(), why, is_start: false }),
         }
         for report in &batch.windows {
             self.touch_window(&report.window);

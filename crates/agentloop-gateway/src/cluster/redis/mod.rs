@@ -8,7 +8,8 @@
 //! - Requests wait together: all claims that arrive while a step is under way are part of the next one. A request waits for at
 //!   most two steps, and costs Redis less than a command on a busy gateway.
 //! - If Redis has lost its data, every node that runs reports again within a second, and the ledger has the amounts of the others.
-//!   Until both are there, the policy for an unreachable Redis applies.
+//!   Until both are there, the policy for an unreachable Redis applies. It also applies to a node that could not reach Redis until all others
+//!   have made a step: they may have used their shares, and may not be back yet.
 //! - The clock of Redis decides about rates and about which nodes are there. Periods of budgets follow the clock of the node that
 //!   made the call, like the ledger.
 //!
@@ -45,8 +46,8 @@ use crate::store::Store;
 /// How long Redis has for a response while requests wait. A request waits for at most two.
 pub(crate) const REDIS_DEADLINE: Duration = Duration::from_millis(50);
 
-/// How long gateways have to report again after Redis has lost its data: two beats.
-pub(crate) const REDIS_GRACE: Duration = Duration::from_secs(2);
+/// How long gateways have to report again after Redis could not be reached, or has lost its data.
+pub(crate) const REDIS_GRACE: Duration = Duration::from_secs(3);
 
 /// How Redis is used.
 #[derive(Clone, Debug)]

@@ -167,6 +167,8 @@ pub(super) struct Results {
     pub(super) nodes: u32,
     /// How long Redis has had its data.
     pub(super) age: Duration,
+    /// How long ago every other node has made a step, at most.
+    pub(super) silent: Duration,
     pub(super) windows: Vec<WindowResult>,
     /// For each claim the place of the budget that it exceeds, from 1; 0 if it was granted.
     pub(super) claims: Vec<usize>,
@@ -205,8 +207,9 @@ fn read_results(generation: String, numbers: &[i64], batch: &Batch) -> Option<Re
     let before = numbers.next()?;
     let nodes = u32::try_from(numbers.next()?).ok()?.max(1);
     let age = Duration::from_millis(u64::try_from(numbers.next()?).ok()?);
+    let silent = Duration::from_millis(u64::try_from(numbers.next()?).ok()?);
     let generation = generation.into();
-    let mut results = Results { generation, before, nodes, age, ..Results::default() };
+    let mut results = Results { generation, before, nodes, age, silent, ..Results::default() };
     for _ in &batch.windows {
         let (ready, others, column) = (numbers.next()?, numbers.next()?, numbers.next()?);
         results.windows.push(WindowResult {

@@ -25,7 +25,7 @@ end
 local since = tonumber(redis.call('HGET', KEYS[1], 'since') or now) or now
 
 -- The nodes, each as epoch:step:time.
-local before, alive, nodes = -1, {}, 0
+local before, alive, nodes, silent = -1, {}, 0, 0
 local all = redis.call('HGETALL', KEYS[2])
 for i = 1, #all, 2 do
   local of, number, beat = string.match(all[i + 1], '^(%w+):(%d+):(%d+)$')
@@ -36,16 +36,19 @@ for i = 1, #all, 2 do
     elseif ARGV[4] == '0' then
       return { 1, generation, {} }
     end
-  elseif beat and now - tonumber(beat) <= tonumber(ARGV[6]) then
-    alive[of] = true
-    nodes = nodes + 1
   elseif not beat or now - tonumber(beat) > DAY then
     redis.call('HDEL', KEYS[2], all[i])
+  else
+    silent = math.max(silent, now - tonumber(beat))
+    if now - tonumber(beat) <= tonumber(ARGV[6]) then
+      alive[of] = true
+      nodes = nodes + 1
+    end
   end
 end
 if before < 0 and ARGV[4] == '0' then return { 1, generation, {} } end
 redis.call('HSET', KEYS[2], node, epoch .. ':' .. ARGV[3] .. ':' .. text(now))
-local results = { before, nodes + 1, math.max(now - since, 0) }
+local results = { before, nodes + 1, math.max(now - since, 0), silent }
 
 local at = 11
 local function argument()

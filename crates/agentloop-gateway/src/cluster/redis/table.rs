@@ -141,6 +141,8 @@ pub(super) struct Decided {
 pub(super) struct Down {
     pub(super) since: Instant,
     pub(super) why: String,
+    /// Whether it has not been tried yet.
+    pub(super) is_start: bool,
 }
 
 #[derive(Debug)]
@@ -153,6 +155,8 @@ pub(super) struct Table {
     /// When this process began, in milliseconds of Unix time.
     pub(super) start_ms: i64,
     pub(super) down: Option<Down>,
+    /// When Redis could be reached again, until all nodes have reported what they used meanwhile.
+    pub(super) returned: Option<Instant>,
     pub(super) is_closed: bool,
     /// Whether the ledger has all rows of this node that are older than this process.
     pub(super) is_replayed: bool,
@@ -188,7 +192,8 @@ impl Table {
             nodes_set: nodes.filter(|nodes| *nodes > 0),
             nodes_seen: 1,
             start_ms,
-            down: Some(Down { since: Instant::now(), why }),
+            down: Some(Down { since: Instant::now(), why, is_start: true }),
+            returned: None,
             is_closed: false,
             is_replayed: false,
             generation: "".into(),

@@ -14,9 +14,10 @@ use super::table::Batch;
 pub(super) const BEAT: Duration = Duration::from_secs(1);
 /// How long ends of requests wait for others, which are reported in the same step.
 const FLUSH: Duration = Duration::from_millis(5);
-/// The waits between attempts to reach Redis again: doubled from the first to the longest.
+/// The waits between attempts to reach Redis again: doubled from the first to the longest. The longest, and the time of an attempt that
+/// fails, are less than [`REDIS_GRACE`](super::REDIS_GRACE), so that all gateways are back when it ends.
 const FIRST_PROBE: Duration = Duration::from_millis(100);
-const LAST_PROBE: Duration = Duration::from_secs(2);
+const LAST_PROBE: Duration = Duration::from_secs(1);
 /// How long an attempt to reach Redis again may take. No request waits for it.
 pub(super) const PROBE_DEADLINE: Duration = Duration::from_secs(1);
 /// How often a step introduces the node before it gives up.
@@ -83,8 +84,8 @@ pub(super) async fn probe(shared: &Arc<Shared>) -> Option<Connection> {
             return None;
         }
         if began.elapsed() <= shared.deadline {
-            if let Some(down) = shared.lock().down.take() {
-                tracing::info!(seconds = down.since.elapsed().as_secs(), "Redis is reachable");
+            if let Some(time) = shared.lock().note_return() {
+                tracing::info!(seconds = time.as_secs(), "Redis is reachable");
             }
             return Some(connection);
         }
@@ -110,7 +111,7 @@ async fn step(shared: &Arc<Shared>, connection: &mut Connection, deadline: Durat
         };
         match answer {
             Answer::Done(results) => {
-                let decided = shared.lock().apply(batch, &results);
+                let decided = shared.lock().apply(batch, &results, shared.grace);
                 shared.reply(decided);
                 if results.windows.iter().any(|window| !window.is_ready) {
                     shared.look.notify_one();

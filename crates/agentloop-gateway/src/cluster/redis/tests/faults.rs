@@ -223,6 +223,47 @@ async fn what_was_used_while_redis_was_away_is_counted_when_it_returns() {
     .await;
 }
 
+/// Redis has what the others reported before it was away, not what they have used of their shares since then.
+#[tokio::test]
+async fn a_node_that_is_back_first_uses_its_share_until_the_others_are_back() {
+    let Some(server) = RedisServer::start() else { return };
+    let store = Arc::default();
+    let mut nodes = Vec::new();
+    for name in ["a", "b"] {
+        let proxy = Proxy::start(&server).await;
+        let mut through = settings(&proxy.url(), name);
+        through.deadline = Duration::from_millis(500);
+        (through.nodes, through.grace) = (Some(2), Duration::from_secs(2));
+        nodes.push((open(through, &store).await, proxy));
+    }
+    let [(a, to_a), (b, to_b)] = &nodes[..] else { panic!() };
+    for node in [a, b] {
+        ready(node).await;
+    }
+    for proxy in [to_a, to_b] {
+        proxy.lose_responses(true);
+    }
+    // The first claim of each arrives, but the node does not know. What follows does not.
+    let mut held = vec![reserve(a, "1", "0.01").await.unwrap()];
+    held.push(reserve(b, "1", "0.01").await.unwrap());
+    held.push(reserve(b, "1", "0.48").await.unwrap());
+    to_a.lose_responses(false);
+    until("it is back", async || a.health().down.is_none()).await;
+    // More than its share; or Redis has learnt of the other one by an attempt whose response was lost.
+    reserve(a, "1", "0.6").await.unwrap_err();
+    held.push(reserve(a, "1", "0.4").await.unwrap());
+    to_b.lose_responses(false);
+    until("the other is back", async || b.health().down.is_none()).await;
+    until("both are counted", async || column(&server, "b") == 490_000_000).await;
+    until("the budget is used up", async || {
+        let refusal = reserve(a, "1", "0.11").await.unwrap_err();
+        refusal == Refusal::Budget { at: 0, sum: usd("0.9") }
+    })
+    .await;
+    assert!(reserve(a, "1", "0.1").await.is_ok());
+    drop(held);
+}
+
 #[tokio::test]
 async fn a_share_follows_from_the_ledger_if_the_last_look_is_old() {
     let Some(mut server) = RedisServer::start() else { return };

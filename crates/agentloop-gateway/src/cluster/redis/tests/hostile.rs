@@ -23,7 +23,7 @@ fn batch() -> Batch {
 
 #[test]
 fn only_a_complete_response_is_used() {
-    let good = vec![-1, 3, 1_000, 1, 5, -1, 0, 0, 0, 0];
+    let good = vec![-1, 3, 1_000, 20, 1, 5, -1, 0, 0, 0, 0];
     let answer = |numbers: &[i64]| read((0, "g".to_owned(), numbers.to_vec()), &batch());
     assert!(matches!(answer(&good), Answer::Done(results) if results.nodes == 3));
     for length in 0..good.len() {
@@ -31,9 +31,18 @@ fn only_a_complete_response_is_used() {
     }
     assert_eq!(answer(&[&good[..], &[0]].concat()), Answer::Invalid);
     // (place, value): more nodes than there can be, a budget or a scope that does not exist, an unknown kind, a negative wait.
-    for (place, value) in
-        [(1, -1), (1, i64::MAX), (2, -5), (6, 2), (6, -1), (7, 4), (7, 1), (8, -1), (9, 2)]
-    {
+    for (place, value) in [
+        (1, -1),
+        (1, i64::MAX),
+        (2, -5),
+        (3, -5),
+        (7, 2),
+        (7, -1),
+        (8, 4),
+        (8, 1),
+        (9, -1),
+        (10, 2),
+    ] {
         let mut numbers = good.clone();
         numbers[place] = value;
         assert_eq!(answer(&numbers), Answer::Invalid, "{place} {value}");
