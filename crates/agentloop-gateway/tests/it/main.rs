@@ -10,6 +10,8 @@ mod faults;
 mod hostile;
 mod laws;
 mod ledger;
+#[cfg(all(feature = "postgres", feature = "redis"))]
+mod limits;
 mod money;
 #[cfg(feature = "postgres")]
 mod nodes;

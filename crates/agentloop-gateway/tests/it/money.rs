@@ -116,9 +116,16 @@ async fn broken_and_cancelled_calls_have_estimated_rows() {
 }
 
 #[tokio::test]
-async fn many_callers_at_once_never_exceed_a_budget() {
-    let settings = "budget = '0.05'\nteam = 'web'\n[gateway.teams.web]\nbudget = '1/day'\n";
-    let (stage, store) = stage(settings, &["length"]).await;
+async fn many_callers_at_once_never_exceed_a_budget_of_one_dollar() {
+    let mut settings =
+        "budget = '1'\nteam = 'web'\n[gateway.teams.web]\nbudget = '9/day'\n".to_owned();
+    // A call costs about a cent.
+    for (name, _) in UPSTREAMS {
+        settings += &format!(
+            "[[models.\"{name}/length\".prices]]\nper_million = {{ input = \"20\", output = \"40\" }}\n"
+        );
+    }
+    let (stage, store) = stage(&settings, &[]).await;
     let stage = Arc::new(stage);
     let callers = (0..64).map(|number| {
         let stage = Arc::clone(&stage);
@@ -142,10 +149,13 @@ async fn many_callers_at_once_never_exceed_a_budget() {
     let rows = rows(&stage, &store).await;
     assert_eq!(rows.len(), served);
     let spent = sum(&rows);
-    let budget: Usd = "0.05".parse().unwrap();
+    let budget: Usd = "1".parse().unwrap();
     assert!(spent <= budget, "{spent}");
     // What is left is less than one more call can cost, with what was reserved for the prompt.
-    assert!(spent > "0.045".parse().unwrap(), "{spent} in {served} calls");
+    assert!(spent > "0.97".parse().unwrap(), "{spent} in {served} calls");
+    let bill = stage.simulator.ledger();
+    let billed = i128::from(bill.prompt_tokens + 2 * bill.completion_tokens) * 20_000_000;
+    assert_eq!(spent, Usd::from_picos(billed), "the ledger is the bill");
 }
 
 #[tokio::test]

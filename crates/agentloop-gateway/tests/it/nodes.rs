@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use agentloop::transport::{HttpTransport, SendOptions, Transport};
 use agentloop::{AgentLoop, Config, Protocol, Secret};
 use agentloop_gateway::{
-    Accounts, Gateway, KeyRecord, KeyRing, LedgerRow, PostgresStore, RowFilter, Server, State,
-    Store, new_key,
+    Accounts, Gateway, KeyRecord, KeyRing, LedgerRow, Limits, PostgresStore, RowFilter, Server,
+    State, Store, new_key,
 };
 use agentloop_sim::Simulator;
 use bytes::Bytes;
@@ -20,10 +20,10 @@ use crate::common::{chat, upstream};
 use crate::servers::postgres::PostgresServer;
 
 /// A folder that ends with the test.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("agentloop-nodes-{}-{number}", std::process::id());
@@ -40,10 +40,11 @@ impl Drop for Folder {
 }
 
 /// A gateway of several.
-struct Node {
+pub(crate) struct Node {
     accounts: Accounts,
     server: Server,
-    url: String,
+    admin: Server,
+    pub(crate) url: String,
 }
 
 /// A price of a cent per token.
@@ -51,7 +52,12 @@ const PRICE: &str =
     "[[models.'chat/echo'.prices]]\nper_million = { input = '10000', output = '10000' }\n";
 
 impl Node {
-    async fn start(name: &str, upstream_address: &str, database: &Secret, folder: &Path) -> Self {
+    pub(crate) async fn start(
+        name: &str,
+        upstream_address: &str,
+        database: &Secret,
+        folder: &Path,
+    ) -> Self {
         let text = format!("[gateway]\nnode = '{name}'\n[gateway.store]\nurl_env = 'DATABASE'\n");
         let config = Config::parse(&format!("{text}{PRICE}")).unwrap();
         let provider = upstream("chat", Protocol::OpenAiChat, upstream_address);
@@ -63,20 +69,21 @@ impl Node {
         let accounts = Accounts::open(store, Some(folder), &settings).await.unwrap();
         let gateway = Gateway::with_accounts(state, Vec::new(), accounts.clone());
         let server = gateway.listen("127.0.0.1:0").await.unwrap();
+        let admin = gateway.listen_admin("127.0.0.1:0", None).await.unwrap();
         let url = format!("http://{}", server.address());
-        Self { accounts, server, url }
+        Self { accounts, server, admin, url }
     }
 
     /// Shares limits and budgets with the others.
     #[cfg(feature = "redis")]
-    async fn join(&self, redis: &str, database: &Secret) {
+    pub(crate) async fn join(&self, redis: &str, database: &Secret) {
         let store: Arc<dyn Store> = Arc::new(PostgresStore::connect(database).unwrap());
         let settings = agentloop::GatewayRedis::default();
         self.accounts.join_redis(&Secret::new(redis), &settings, store).await.unwrap();
     }
 
     /// Sends a chat. Returns the status and the body of the response.
-    async fn chat(&self, key: &Secret, is_stream: bool) -> (u16, String) {
+    pub(crate) async fn chat(&self, key: &Secret, is_stream: bool) -> (u16, String) {
         let (path, mut body) = chat(Protocol::OpenAiChat, "chat/echo", is_stream);
         body["max_tokens"] = 10.into();
         let request = Request::post(format!("{}{path}", self.url))
@@ -95,36 +102,47 @@ impl Node {
 
     /// Returns the text of the readiness check.
     async fn readiness(&self) -> String {
-        let request = Request::get(format!("{}/health/ready", self.url)).body(Bytes::new());
+        self.get(&format!("{}/health/ready", self.url)).await
+    }
+
+    /// Returns whether a decision was made without Redis.
+    #[cfg(feature = "redis")]
+    pub(crate) async fn was_alone(&self) -> bool {
+        let metrics = self.get(&format!("http://{}/metrics", self.admin.address())).await;
+        !metrics.contains("agentloop_redis_alone_total 0\n")
+    }
+
+    async fn get(&self, url: &str) -> String {
+        let request = Request::get(url).body(Bytes::new());
         let response = HttpTransport::new().send(request.unwrap(), SendOptions::default()).await;
         let body = response.unwrap().into_body().collect(1 << 20).await.unwrap();
         String::from_utf8_lossy(&body).into_owned()
     }
 
     /// Stops as `agentloop serve` does. Returns whether everything is stored.
-    async fn stop(self) -> bool {
+    pub(crate) async fn stop(self) -> bool {
         self.server.shutdown(Duration::from_secs(10)).await;
+        self.admin.shutdown(Duration::from_secs(1)).await;
         self.accounts.close(Duration::from_secs(10)).await
     }
 }
 
 /// Creates a key in the store.
 async fn create_key(store: &PostgresStore, name: &str) -> Secret {
-    create_key_with(store, name, &[]).await
+    create_key_with(store, name, Limits::default()).await
 }
 
-/// Creates a key with budgets in the store.
-async fn create_key_with(store: &PostgresStore, name: &str, budgets: &[&str]) -> Secret {
+/// Creates a key with limits in the store.
+pub(crate) async fn create_key_with(store: &PostgresStore, name: &str, limits: Limits) -> Secret {
     let (secret, sha256) = new_key().unwrap();
     let mut key = KeyRecord::default();
-    (key.name, key.sha256) = (name.to_owned(), sha256);
-    key.limits.budgets = budgets.iter().map(|budget| budget.parse().unwrap()).collect();
+    (key.name, key.sha256, key.limits) = (name.to_owned(), sha256, limits);
     store.create_key(key).await.unwrap();
     secret
 }
 
 /// Waits until a condition holds. Returns how long that took.
-async fn wait_for(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Duration {
+pub(crate) async fn wait_for(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Duration {
     let began = Instant::now();
     while !holds().await {
         // Generous: other tests may use the machine.
@@ -134,7 +152,7 @@ async fn wait_for(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Duration 
     began.elapsed()
 }
 
-async fn all_rows(store: &PostgresStore) -> Vec<LedgerRow> {
+pub(crate) async fn all_rows(store: &PostgresStore) -> Vec<LedgerRow> {
     store.rows(&RowFilter::default(), None).await.unwrap()
 }
 
@@ -280,7 +298,9 @@ async fn a_budget_of_one_dollar_holds_for_64_callers_on_three_nodes() {
     let simulator = Simulator::new();
     let upstream = simulator.clone().serve("127.0.0.1:0").await.unwrap();
     let address = upstream.address().to_string();
-    let key = create_key_with(&store, "ci", &["1/day"]).await;
+    let mut limits = Limits::default();
+    limits.budgets = vec!["1/day".parse().unwrap()];
+    let key = create_key_with(&store, "ci", limits).await;
     let folders = [Folder::new(), Folder::new(), Folder::new()];
     let mut nodes = Vec::new();
     for (number, folder) in (1..).zip(&folders) {
