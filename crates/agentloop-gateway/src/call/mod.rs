@@ -6,6 +6,8 @@ mod cached;
 mod chat;
 mod failure;
 mod headers;
+#[cfg(test)]
+mod law;
 mod other;
 mod server_tools;
 mod translate;

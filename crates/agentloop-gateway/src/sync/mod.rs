@@ -18,7 +18,7 @@ mod prune;
 mod snapshot;
 mod sums;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;

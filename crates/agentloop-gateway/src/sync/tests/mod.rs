@@ -1,7 +1,7 @@
 //! Tests of the tasks, with a clock that jumps and a store that fails on request.
 
 mod books;
-mod store;
+pub(crate) mod store;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -9,7 +9,7 @@ use crate::store::{By, DeletedSum, UsageQuery, UsageSum};
 
 /// How an operation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// With an error, and nothing happens.
     Refuse,
     /// With an error, although it happens.
@@ -19,8 +19,8 @@ pub(super) enum Fault {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct FaultyStore {
-    pub(super) memory: MemoryStore,
+pub(crate) struct FaultyStore {
+    pub(crate) memory: MemoryStore,
     append: Mutex<Option<Fault>>,
     read: Mutex<Option<Fault>>,
     batches: Mutex<Vec<usize>>,
@@ -28,7 +28,7 @@ pub(super) struct FaultyStore {
 }
 
 impl FaultyStore {
-    pub(super) fn set_append(&self, fault: Option<Fault>) {
+    pub(crate) fn set_append(&self, fault: Option<Fault>) {
         *self.append.lock().unwrap() = fault;
     }
 
