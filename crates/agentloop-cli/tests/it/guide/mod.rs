@@ -67,6 +67,6 @@ fn check_generated(path: &str, text: &str) {
     assert!(
         written == text,
         "{path} is not current (line {}): write it with `UPDATE_DOCS=1 cargo test -p agentloop-cli --test it guide`",
-        differs.map_or_else(|| written.lines().count().min(text.lines().count()), |line| line) + 1
+        differs.unwrap_or_else(|| written.lines().count().min(text.lines().count())) + 1
     );
 }

@@ -145,19 +145,19 @@ fn parameters(text: &mut String, provider: &Provider) {
     for rule in &provider.rules {
         match rule {
             Rule::Rename(param, name) => {
-                lines.push(format!("`{}` is sent as `{name}`.", param.name()))
+                lines.push(format!("`{}` is sent as `{name}`.", param.name()));
             }
             Rule::Clamp(param, min, max) if min == max => {
-                lines.push(format!("`{}` is always {min}.", param.name()))
+                lines.push(format!("`{}` is always {min}.", param.name()));
             }
             Rule::Clamp(param, min, max) => {
-                lines.push(format!("`{}` is kept between {min} and {max}.", param.name()))
+                lines.push(format!("`{}` is kept between {min} and {max}.", param.name()));
             }
             Rule::Ignored(param) => {
-                lines.push(format!("`{}` is sent, but the provider ignores it.", param.name()))
+                lines.push(format!("`{}` is sent, but the provider ignores it.", param.name()));
             }
             Rule::Default(name, value) => {
-                lines.push(format!("`{name}` is {value} unless the request sets it."))
+                lines.push(format!("`{name}` is {value} unless the request sets it."));
             }
             _ => {}
         }
@@ -279,9 +279,9 @@ fn page(provider: &Provider, catalog: &ModelCatalog, when: SystemTime) -> String
         .iter()
         .map(|source| format!("{} ({})", source.name, source.version))
         .collect();
-    let _ = write!(
+    let _ = writeln!(
         text,
-        "A recording is a request and its response, as the provider sent it, in the collection that the tests read. The data of models comes from {}; [Model data and prices](../models.md) describes how. {WRITTEN}\n",
+        "A recording is a request and its response, as the provider sent it, in the collection that the tests read. The data of models comes from {}; [Model data and prices](../models.md) describes how. {WRITTEN}",
         sources.join(" and ")
     );
     text
