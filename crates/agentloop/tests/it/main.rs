@@ -31,6 +31,7 @@ mod costs;
 mod dependencies;
 mod encode_cost;
 mod encode_growth;
+mod error_page;
 mod failed_choices;
 mod faults;
 mod file_citations;
