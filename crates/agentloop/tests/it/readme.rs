@@ -1,4 +1,4 @@
-//! The README's tables are generated from the code and from the measurements.
+//! Tables of the documentation are generated from the code and from the measurements.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 use agentloop::Provider;
 use agentloop::provider::{Feature, KeySource};
 
-/// Returns the generated parts: the name of the markers, and the text.
-fn generated() -> [(&'static str, String); 3] {
-    [("comparison", comparison()), ("providers", table()), ("features", matrix())]
+/// Returns the generated parts: the page, the name of the markers, and the text.
+fn generated() -> [(&'static str, &'static str, String); 3] {
+    [
+        ("docs/why.md", "comparison", comparison()),
+        ("docs/supported.md", "providers", table()),
+        ("docs/supported.md", "features", matrix()),
+    ]
 }
 
 fn root() -> PathBuf {
@@ -102,23 +106,22 @@ fn table() -> String {
 }
 
 #[test]
-fn the_tables_of_the_readme_are_current() {
-    let path = root().join("README.md");
-    let mut readme = std::fs::read_to_string(&path).unwrap();
-    for (name, text) in generated() {
+fn the_generated_tables_are_current() {
+    let is_update = std::env::var_os("UPDATE_README").is_some();
+    for (page, name, text) in generated() {
+        let path = root().join(page);
+        let mut written = std::fs::read_to_string(&path).unwrap();
         let open = format!(
             "<!-- {name}: generated; `UPDATE_README=1 cargo test -p agentloop --test it readme` writes it -->\n"
         );
-        let begin = readme.find(&open).expect("the marker is there") + open.len();
+        let begin = written.find(&open).expect("the marker is there") + open.len();
         let close = format!("<!-- end of {name} -->");
-        let end = begin + readme[begin..].find(&close).expect("the end marker is there");
-        if std::env::var_os("UPDATE_README").is_some() {
-            readme.replace_range(begin..end, &text);
+        let end = begin + written[begin..].find(&close).expect("the end marker is there");
+        if is_update {
+            written.replace_range(begin..end, &text);
+            std::fs::write(&path, written).unwrap();
         } else {
-            assert_eq!(&readme[begin..end], text, "run with UPDATE_README=1 to write it");
+            assert_eq!(&written[begin..end], text, "{page}: run with UPDATE_README=1 to write it");
         }
-    }
-    if std::env::var_os("UPDATE_README").is_some() {
-        std::fs::write(&path, readme).unwrap();
     }
 }
