@@ -7,7 +7,6 @@ mod choice;
 mod client_tools;
 mod clock;
 mod definition;
-mod document;
 mod events;
 mod external;
 mod failures;
