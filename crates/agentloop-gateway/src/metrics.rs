@@ -5,10 +5,15 @@ use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use agentloop::Usd;
+
 use crate::record::{Record, Recorder};
 
 /// The most combinations of labels of one metric. Further ones are counted under `other`.
 pub const MAX_SERIES: usize = 1000;
+
+/// The most characters of the value of a label.
+const MAX_LABEL: usize = 100;
 
 /// The upper bounds of the histograms, in seconds.
 const BOUNDS: [f64; 14] =
@@ -29,6 +34,8 @@ struct Counted {
     cache: Series<u64>,
     time: Series<Histogram>,
     first_byte: Series<Histogram>,
+    /// The labels that are looked for, kept to use its memory again.
+    text: String,
 }
 
 /// Values by labels, as Prometheus writes them.
@@ -36,33 +43,42 @@ struct Counted {
 struct Series<T>(BTreeMap<String, T>);
 
 impl<T: Default> Series<T> {
-    fn at(&mut self, labels: &[(&str, &str)]) -> &mut T {
-        let mut key = write_labels(labels);
-        if !self.0.contains_key(&key) && self.0.len() >= MAX_SERIES {
-            let others: Vec<(&str, &str)> =
-                labels.iter().map(|(name, _)| (*name, "other")).collect();
-            key = write_labels(&others);
+    /// Changes the value of labels, which are written to `text` first. Only new labels are kept, so most requests allocate nothing.
+    fn change(&mut self, text: &mut String, labels: &[(&str, &str)], change: impl FnOnce(&mut T)) {
+        write_labels(text, labels.iter().copied());
+        if let Some(value) = self.0.get_mut(text.as_str()) {
+            return change(value);
         }
-        self.0.entry(key).or_default()
+        if self.0.len() >= MAX_SERIES {
+            write_labels(text, labels.iter().map(|(name, _)| (*name, "other")));
+        }
+        change(self.0.entry(text.clone()).or_default());
     }
 }
 
-fn write_labels(labels: &[(&str, &str)]) -> String {
-    let mut text = String::new();
+/// Writes labels in place of what `text` has.
+fn write_labels<'a>(text: &mut String, labels: impl Iterator<Item = (&'a str, &'a str)>) {
+    text.clear();
     for (name, value) in labels {
-        let comma = if text.is_empty() { "" } else { "," };
-        let value: String = value
-            .chars()
-            .take(100)
-            .flat_map(|letter| match letter {
-                '"' | '\\' => vec!['\\', letter],
-                letter if letter.is_control() => vec![' '],
-                letter => vec![letter],
-            })
-            .collect();
-        let _ = write!(text, "{comma}{name}=\"{value}\"");
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.push_str(name);
+        text.push_str("=\"");
+        let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'"' && byte != b'\\';
+        if value.len() <= MAX_LABEL && value.bytes().all(is_plain) {
+            text.push_str(value);
+        } else {
+            for letter in value.chars().take(MAX_LABEL) {
+                match letter {
+                    '"' | '\\' => text.extend(['\\', letter]),
+                    letter if letter.is_control() => text.push(' '),
+                    letter => text.push(letter),
+                }
+            }
+        }
+        text.push('"');
     }
-    text
 }
 
 #[derive(Debug, Default)]
@@ -154,49 +170,69 @@ fn head(text: &mut String, name: &str, help: &str, kind: &str) {
 impl Recorder for Metrics {
     fn record(&self, record: &Record, time: Duration) {
         let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let status = record.status.as_str().to_owned();
+        let Counted {
+            requests,
+            tokens,
+            dollars,
+            attempts,
+            errors,
+            cancelled,
+            cache,
+            time: times,
+            first_byte,
+            text,
+        } = &mut *counted;
         let provider = record.provider.as_deref().unwrap_or("");
         // Clients can name any model, so only those that responded are labels.
         let model = record.served.as_deref().unwrap_or("");
-        let api = record.api.name();
+        let (api, status) = (record.api.name(), record.status);
         let labels =
             [("api", api), ("call", record.call), ("model", model), ("status", status.as_str())];
-        *counted.requests.at(&labels) += 1;
-        *counted.attempts.at(&[("provider", provider)]) += u64::from(record.attempts);
+        requests.change(text, &labels, |count| *count += 1);
+        attempts.change(text, &[("provider", provider)], |count| {
+            *count += u64::from(record.attempts);
+        });
         if let Some(usage) = &record.usage {
-            for (kind, tokens) in [
+            for (kind, used) in [
                 ("prompt", usage.prompt_tokens),
                 ("completion", usage.completion_tokens),
                 ("cached", usage.details.cached_tokens),
                 ("reasoning", usage.details.reasoning_tokens),
             ] {
-                if let Some(tokens) = tokens {
+                if let Some(used) = used {
                     let labels = [("provider", provider), ("model", model), ("kind", kind)];
-                    *counted.tokens.at(&labels) += tokens;
+                    tokens.change(text, &labels, |count| *count += used);
                 }
             }
         }
-        if let Some(cost) = &record.cost
-            && let Ok(dollars) = cost.usd.to_string().parse::<f64>()
-        {
-            *counted.dollars.at(&[("provider", provider), ("model", model)]) += dollars;
+        if let Some(cost) = &record.cost {
+            let labels = [("provider", provider), ("model", model)];
+            dollars.change(text, &labels, |sum| *sum += in_dollars(cost.usd));
         }
         if let Some(error) = &record.error {
             let labels = [("provider", provider), ("kind", error.kind().as_str())];
-            *counted.errors.at(&labels) += 1;
+            errors.change(text, &labels, |count| *count += 1);
         }
         // Only a route of the configuration has a cache, so the number of names is bounded.
         if let Some(result) = record.cache {
-            *counted.cache.at(&[("route", record.model.as_str()), ("result", result)]) += 1;
+            let labels = [("route", record.model.as_str()), ("result", result)];
+            cache.change(text, &labels, |count| *count += 1);
         }
         if record.is_cancelled {
-            *counted.cancelled.at(&[("api", api)]) += 1;
+            cancelled.change(text, &[("api", api)], |count| *count += 1);
         }
-        counted.time.at(&[("api", api), ("call", record.call)]).observe(time);
+        let labels = [("api", api), ("call", record.call)];
+        times.change(text, &labels, |histogram| histogram.observe(time));
         if let Some(first) = record.first_byte {
-            counted.first_byte.at(&[("api", api), ("call", record.call)]).observe(first);
+            first_byte.change(text, &labels, |histogram| histogram.observe(first));
         }
     }
+}
+
+fn in_dollars(usd: Usd) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a metric is not exact")]
+    let picos = usd.picos() as f64;
+    picos / 1e12
 }
 
 #[cfg(test)]
@@ -205,12 +241,19 @@ mod tests {
 
     #[test]
     fn labels_are_escaped_and_their_number_is_bounded() {
-        let mut series = Series::<u64>::default();
+        let (mut series, mut text) = (Series::<u64>::default(), String::new());
         for number in 0..3 * MAX_SERIES {
-            *series.at(&[("model", &format!("m{number}"))]) += 1;
+            let name = format!("m{number}");
+            series.change(&mut text, &[("model", &name)], |count| *count += 1);
         }
         assert!(series.0.len() <= MAX_SERIES + 1);
         assert_eq!(series.0["model=\"other\""], 2 * MAX_SERIES as u64);
-        assert_eq!(write_labels(&[("a", "x\"y\\z\n"), ("b", "")]), "a=\"x\\\"y\\\\z \",b=\"\"");
+        write_labels(&mut text, [("a", "x\"y\\z\n"), ("b", ""), ("c", "ü")].into_iter());
+        assert_eq!(text, "a=\"x\\\"y\\\\z \",b=\"\",c=\"ü\"");
+        let long = "é".repeat(2 * MAX_LABEL);
+        write_labels(&mut text, [("a", long.as_str())].into_iter());
+        assert_eq!(text.chars().count(), MAX_LABEL + 4, "long values are cut off");
+        write_labels(&mut text, [("a", "x".repeat(2 * MAX_LABEL).as_str())].into_iter());
+        assert_eq!(text.len(), MAX_LABEL + 4);
     }
 }
