@@ -91,7 +91,10 @@ impl Accounts {
         let amount = most.unwrap_or_default();
         let now = self.now_ms();
         // First, because it waits: a request that ends while it waits gives it back.
-        let claim = self.reserve_shared(pass, amount, now, origin.api).await?;
+        let claim = match self.is_shared() {
+            true => Box::pin(self.reserve_shared(pass, amount, now, origin.api)).await?,
+            false => None,
+        };
         let starts = self.take(pass, amount, now, origin.api)?;
         let row = LedgerRow {
             outcome: Outcome::Unknown,

@@ -69,11 +69,14 @@ impl Accounts {
         let (key, used) = ((account, Arc::clone(key)), AtomicU64::new(0));
         let accounts = self.clone();
         let mut pass = Pass { accounts, key, team: of_team, taken: tokens, used, entry: None };
-        match self.enter_shared(&pass, tokens).await {
-            Ok(entry) => pass.entry = entry,
-            Err(error) => {
-                pass.give_back_request();
-                return Err(error);
+        if self.is_shared() {
+            // In a box, so the requests of a gateway without others do not have room for it.
+            match Box::pin(self.enter_shared(&pass, tokens)).await {
+                Ok(entry) => pass.entry = entry,
+                Err(error) => {
+                    pass.give_back_request();
+                    return Err(error);
+                }
             }
         }
         Ok(Arc::new(pass))

@@ -43,6 +43,11 @@ impl Accounts {
         }
     }
 
+    /// Returns whether other gateways count together with this one.
+    pub(super) fn is_shared(&self) -> bool {
+        self.0.cluster.get().is_some()
+    }
+
     /// Counts a request with the other gateways, if the key or its team has limits.
     pub(super) async fn enter_shared(
         &self,

@@ -29,7 +29,7 @@ const ABOUT_THE_KEY: [&str; 5] = [
 ];
 
 /// A request that was read.
-pub(super) type Load = (Call, Asked, Plan);
+pub(super) type Load = (Box<Call>, Asked, Plan);
 
 /// The response that a request wants from the cache.
 pub(super) struct Wanted {

@@ -114,7 +114,7 @@ enum Begun {
 }
 
 /// Responds to a chat request.
-pub(super) async fn run(mut call: Call) -> Response<GatewayBody> {
+pub(super) async fn run(mut call: Box<Call>) -> Response<GatewayBody> {
     let protocol = call.api.protocol;
     let mut asked = match Asked::read(&call) {
         Ok(asked) => asked,
@@ -141,7 +141,7 @@ pub(super) async fn run(mut call: Call) -> Response<GatewayBody> {
 }
 
 /// Calls the providers of a plan.
-async fn respond(mut call: Call, asked: Asked, plan: Plan) -> Response<GatewayBody> {
+async fn respond(mut call: Box<Call>, asked: Asked, plan: Plan) -> Response<GatewayBody> {
     let protocol = call.api.protocol;
     let options = plan.options;
     let mut attempts = Attempts::new(plan);
@@ -204,7 +204,8 @@ async fn begin(
         let (relayed, hides_usage) = relay(call, asked, member).await?;
         return Ok(Begun::Relayed(Box::new(relayed), hides_usage));
     }
-    let reply = translate::begin(call, asked, member, strict).await?;
+    // In a box, so the future of a relayed call does not have room for it.
+    let reply = Box::pin(translate::begin(call, asked, member, strict)).await?;
     Ok(Begun::Translated(Box::new(reply)))
 }
 
@@ -258,14 +259,14 @@ pub(super) fn json_text(text: &str) -> String {
 }
 
 fn relayed_response(
-    call: Call,
+    call: Box<Call>,
     asked: &Asked,
     mut relayed: Relayed,
     hides_usage: bool,
     options: Options,
     busy: Busy,
 ) -> Response<GatewayBody> {
-    let Call { state, api, mut record, .. } = call;
+    let Call { state, api, mut record, .. } = *call;
     record.status = relayed.status;
     let mut shown = HeaderMap::new();
     failure::copy_headers(&relayed.headers, &mut shown);

@@ -42,7 +42,7 @@ pub(super) fn model(call: &Call) -> Result<Bytes, Error> {
 }
 
 /// Counts the tokens of a request.
-pub(super) async fn count(mut call: Call) -> Response<GatewayBody> {
+pub(super) async fn count(mut call: Box<Call>) -> Response<GatewayBody> {
     let protocol = call.api.protocol;
     let (asked, plan) = match read(&call) {
         Ok(read) => read,
@@ -113,7 +113,7 @@ async fn count_one(request: &ChatRequest, member: &Member, bytes: usize) -> Coun
 }
 
 /// Turns texts into vectors.
-pub(super) async fn embed(mut call: Call) -> Response<GatewayBody> {
+pub(super) async fn embed(mut call: Box<Call>) -> Response<GatewayBody> {
     let protocol = call.api.protocol;
     let (mut asked, plan) = match read(&call) {
         Ok(read) => read,
@@ -135,7 +135,7 @@ pub(super) async fn embed(mut call: Call) -> Response<GatewayBody> {
 }
 
 /// Calls the providers of a plan for embeddings.
-async fn respond(mut call: Call, asked: Asked, plan: Plan) -> Response<GatewayBody> {
+async fn respond(mut call: Box<Call>, asked: Asked, plan: Plan) -> Response<GatewayBody> {
     let protocol = call.api.protocol;
     let mut attempts = Attempts::new(plan);
     let embedded = embed_any(&call, &asked, &mut attempts).await;

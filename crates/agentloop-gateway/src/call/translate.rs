@@ -183,7 +183,7 @@ fn drop_unknown(request: &mut ChatRequest, warnings: &mut Vec<Warning>) {
 
 /// Writes the response in the format of the client's API.
 pub(super) fn respond(
-    mut call: Call,
+    mut call: Box<Call>,
     reply: Reply,
     options: Options,
     busy: Busy,
