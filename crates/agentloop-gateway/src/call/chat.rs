@@ -93,8 +93,12 @@ pub(crate) fn percent_decode(text: &str) -> String {
 
 /// Returns what is tried for a model, if the key may use it.
 pub(crate) fn plan(call: &Call, asked: &Asked) -> Result<Plan, Error> {
-    let affinity = asked.body.affinity(call.api.protocol, &call.headers);
-    let mut plan = call.state.router.plan(&asked.model, affinity)?;
+    let router = &call.state.router;
+    let affinity = match router.has_choice(&asked.model) {
+        true => asked.body.affinity(call.api.protocol, &call.headers),
+        false => 0,
+    };
+    let mut plan = router.plan(&asked.model, affinity)?;
     // A key for a route may use what the route names; a key for models needs all of them.
     let is_allowed = call.key.allows(&asked.model)
         || plan.members.iter().all(|member| call.key.allows(&member.full_name()));

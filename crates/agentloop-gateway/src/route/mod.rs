@@ -136,6 +136,11 @@ impl Router {
         self.routes.keys().map(String::as_str)
     }
 
+    /// Returns whether what is tried for a model depends on the conversation.
+    pub(crate) fn has_choice(&self, model: &str) -> bool {
+        self.pools.has_choice() || self.routes.contains_key(model)
+    }
+
     /// Returns what is tried for a model, in order: models and keys that work first.
     ///
     /// # Errors
@@ -331,5 +336,13 @@ mod tests {
         let first = (0..1000).filter(|affinity| label(*affinity) == "K1").count();
         assert!((400..600).contains(&first), "{first}");
         assert_eq!(label(77), label(77));
+        assert!(router.has_choice("b/y"));
+    }
+
+    #[test]
+    fn a_conversation_matters_only_where_there_is_a_choice() {
+        let router = router(&format!("{LAB}[gateway.routes.r]\nmodels=['b/y','a/x']"));
+        assert!(router.has_choice("r"));
+        assert!(!router.has_choice("b/y"));
     }
 }

@@ -19,6 +19,7 @@ const MAX_LOADS: usize = 4096;
 pub(super) struct Pools {
     client: AgentLoopBox,
     pools: HashMap<String, Pool>,
+    has_choice: bool,
     loads: Mutex<HashMap<String, Load>>,
 }
 
@@ -152,7 +153,9 @@ impl Pools {
                 })
                 .collect::<Result<_>>()?;
         }
-        Ok(Self { client: AgentLoopBox(client.clone()), pools, loads: Mutex::default() })
+        let has_choice = pools.values().any(|pool| pool.slots.len() > 1);
+        let client = AgentLoopBox(client.clone());
+        Ok(Self { client, pools, has_choice, loads: Mutex::default() })
     }
 
     /// Returns a model with each of its provider's keys: those that work first, and of these the conversation's own.
@@ -178,6 +181,11 @@ impl Pools {
                 .sort_by_key(|member| (!member.is_ready(now), mix(affinity, &member.slot.label)));
         }
         Ok(members)
+    }
+
+    /// Returns whether a provider has several keys.
+    pub(super) fn has_choice(&self) -> bool {
+        self.has_choice
     }
 
     /// Takes over how the calls of the providers ended before the settings were replaced.
