@@ -241,7 +241,12 @@ pub(crate) fn hash(value: &str) -> Hash {
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.extend([digit(byte >> 4), digit(byte & 15)]);
+    }
+    text
 }
 
 fn read_hash(hex: &str) -> Option<Hash> {

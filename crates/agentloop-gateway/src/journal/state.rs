@@ -86,7 +86,7 @@ impl State {
         Self { most_waiting: MAX_WAITING, disk, stored, loaded: stored, last, ..Self::default() }
     }
 
-    pub(super) fn reserve(&mut self, id: &str, line: Vec<u8>) -> Result<()> {
+    pub(super) fn reserve(&mut self, id: &str, mut line: Vec<u8>) -> Result<()> {
         // Each reservation gets one more line, which must find room.
         let lines = self.waiting.len() + self.open.len();
         let held = if self.disk.is_some() { 0 } else { self.ready.len() };
@@ -101,6 +101,8 @@ impl State {
         if self.write(&line).is_err() {
             self.wait(line.clone());
         }
+        // It is kept as long as the call lasts.
+        line.shrink_to_fit();
         self.open.insert(id.to_owned(), Open { segment, line });
         Ok(())
     }

@@ -9,6 +9,9 @@ use agentloop::Usd;
 
 use crate::store::{LedgerRow, Outcome};
 
+/// Units of 10⁻¹² dollars.
+const PICOS_PER_DOLLAR: u64 = 1_000_000_000_000;
+
 /// Appends a row as JSON.
 pub(super) fn append_row(line: &mut Vec<u8>, row: &LedgerRow) {
     // Without `..`: a new field must be written too.
@@ -102,8 +105,32 @@ fn number(line: &mut Vec<u8>, name: &[u8], value: u64) {
 
 fn amount(line: &mut Vec<u8>, name: &[u8], value: Usd) {
     line.extend_from_slice(name);
-    // Writing to a vector does not fail.
-    let _ = write!(line, "\"{value}\"");
+    line.push(b'"');
+    match u64::try_from(value.picos()) {
+        Ok(picos) => {
+            append_number(line, picos / PICOS_PER_DOLLAR);
+            append_fraction(line, picos % PICOS_PER_DOLLAR);
+        }
+        // Negative, or above 18 million dollars. Writing to a vector does not fail.
+        Err(_) => {
+            let _ = write!(line, "{value}");
+        }
+    }
+    line.push(b'"');
+}
+
+/// Appends the decimals of an amount, without zeros at the end.
+fn append_fraction(line: &mut Vec<u8>, mut picos: u64) {
+    let mut unit = PICOS_PER_DOLLAR / 10;
+    if picos > 0 {
+        line.push(b'.');
+    }
+    while picos > 0 {
+        // Below 10, because the rest is below ten units.
+        line.push(b'0' + u8::try_from(picos / unit).unwrap_or(0));
+        picos %= unit;
+        unit /= 10;
+    }
 }
 
 fn append_text(line: &mut Vec<u8>, value: &str) {
@@ -173,6 +200,17 @@ mod tests {
                 status: others.4,
             },
         )
+    }
+
+    #[test]
+    fn amounts_are_written_as_they_are_shown() {
+        let odd = [1, 10, 999_999_999_999, 1_000_000_000_000, 1_500_000_000_000, 28_000_000];
+        let wide = [0, -1, i128::from(u64::MAX), i128::from(u64::MAX) + 1, i128::MAX];
+        for picos in odd.into_iter().chain(wide) {
+            let (mut text, usd) = (Vec::new(), Usd::from_picos(picos));
+            amount(&mut text, b"", usd);
+            assert_eq!(String::from_utf8(text).unwrap(), format!("\"{usd}\""));
+        }
     }
 
     proptest! {
