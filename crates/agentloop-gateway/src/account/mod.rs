@@ -128,7 +128,8 @@ impl Accounts {
 
     /// Returns an id for a row that no other row has.
     fn new_id(&self) -> String {
-        format!("{}-{:x}", self.0.run, self.0.next.fetch_add(1, Ordering::Relaxed))
+        // With leading zeros, so ids of a process are in order as text, and a store appends to the end of its indexes.
+        format!("{}-{:08x}", self.0.run, self.0.next.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Returns the account of a key. There is one for each key that was used.
