@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(ROOT, "tools", "dashboard"))
 
 from browser import Browser  # noqa: E402
 
-PAGES = ["index.html", "agent.html", "gateway.html", "configuration.html", "parameters.html", "providers/openai.html", "providers/index.html", "terminal.html"]
+PAGES = ["index.html", "first-chat.html", "agent.html", "gateway.html", "configuration.html", "parameters.html", "errors.html", "migrate/litellm.html", "why.html", "providers/openai.html", "terminal.html"]
 WINDOWS = {"wide": (1440, 900), "narrow": (390, 844)}
 
 
