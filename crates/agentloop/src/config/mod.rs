@@ -178,7 +178,8 @@ struct Row {
     base_url: Option<String>,
     /// `openai_chat`, `openai_responses`, `anthropic` or `gemini`. Default: `openai_chat`, or the one of the built-in provider.
     protocol: Option<Protocol>,
-    /// The header of the key: `bearer`, `x-api-key`, `x-goog-api-key`, `api-key` or `none`. Default: the one of the protocol.
+    /// The header of the key: `bearer`, `x-api-key`, `x-goog-api-key`, `api-key`, `none`, or `{ header = "NAME" }` for any other.
+    /// Default: the one of the protocol.
     auth: Option<Auth>,
     /// The environment variable with the key, or a list of variables of which the first that is set counts. Default: that of
     /// the built-in provider.

@@ -24,7 +24,7 @@ pub(crate) fn build(
     warnings: &mut Vec<Warning>,
 ) -> Result<HeaderMap> {
     let mut headers = without_extra(provider, false)?;
-    add_extra(&mut headers, extra, warnings)?;
+    add_extra(&mut headers, provider, extra, warnings)?;
     Ok(headers)
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn of_chat(
     warnings: &mut Vec<Warning>,
 ) -> Result<HeaderMap> {
     let mut headers = shaped.headers.get(stream, || without_extra(provider, stream))?;
-    add_extra(&mut headers, &shaped.request.extra_headers, warnings)?;
+    add_extra(&mut headers, provider, &shaped.request.extra_headers, warnings)?;
     Ok(headers)
 }
 
@@ -61,12 +61,15 @@ fn without_extra(provider: &Provider, stream: bool) -> Result<HeaderMap> {
 
 fn add_extra(
     headers: &mut HeaderMap,
+    provider: &Provider,
     extra: &BTreeMap<String, String>,
     warnings: &mut Vec<Warning>,
 ) -> Result<()> {
     for (name, value) in extra {
         let parsed = header_name(name)?;
-        let refused = AUTH_HEADERS.contains(&parsed.as_str()) || FIXED.contains(&parsed.as_str());
+        let refused = AUTH_HEADERS.contains(&parsed.as_str())
+            || FIXED.contains(&parsed.as_str())
+            || provider.auth.header() == Some(parsed.as_str());
         if refused {
             warnings.push(Warning::new(
                 WarningKind::Dropped,

@@ -22,6 +22,8 @@ const API_KEY: HeaderName = HeaderName::from_static("api-key");
 ///
 /// let lab = Provider::openai_compatible("lab", "http://localhost:8000/v1").auth(Auth::XApiKey);
 /// assert_eq!(lab.auth.header(), Some("x-api-key"));
+/// let lab = lab.auth(Auth::Header(http::HeaderName::from_static("x-lab-key")));
+/// assert_eq!(lab.auth.header(), Some("x-lab-key"));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -36,18 +38,58 @@ pub enum Auth {
     XGoogApiKey,
     /// `api-key: KEY`.
     ApiKey,
+    /// The key in a header of another name. In JSON and in `agentloop.toml`: `{ header = "x-lab-key" }`.
+    Header(#[serde(with = "name_of_header")] HeaderName),
     /// No header: the key is not sent.
     None,
 }
 
+/// A header name as text.
+mod name_of_header {
+    use super::HeaderName;
+    use serde::de::{Deserialize as _, Error as _};
+
+    /// Headers that describe the request itself.
+    const TAKEN: [&str; 7] = [
+        "accept",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "host",
+        "transfer-encoding",
+    ];
+
+    pub(super) fn serialize<S: serde::Serializer>(
+        name: &HeaderName,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(name.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<HeaderName, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        match HeaderName::from_bytes(text.as_bytes()) {
+            Ok(name) if TAKEN.contains(&name.as_str()) => {
+                Err(D::Error::custom(format!("the header `{text}` cannot carry a key")))
+            }
+            Ok(name) => Ok(name),
+            Err(_) => Err(D::Error::custom(format!("`{text}` is not the name of a header"))),
+        }
+    }
+}
+
 impl Auth {
     /// Returns the name of the header; `None` if the key is not sent.
-    pub fn header(&self) -> Option<&'static str> {
+    pub fn header(&self) -> Option<&str> {
         match self {
             Self::Bearer => Some("authorization"),
             Self::XApiKey => Some("x-api-key"),
             Self::XGoogApiKey => Some("x-goog-api-key"),
             Self::ApiKey => Some("api-key"),
+            Self::Header(name) => Some(name.as_str()),
             Self::None => None,
         }
     }
@@ -59,6 +101,7 @@ impl Auth {
             Self::XApiKey => Some(X_API_KEY),
             Self::XGoogApiKey => Some(X_GOOG_API_KEY),
             Self::ApiKey => Some(API_KEY),
+            Self::Header(name) => Some(name.clone()),
             Self::None => None,
         }
     }

@@ -61,12 +61,11 @@ pub(super) fn describe(kind: &str) -> String {
         "OneOrMany" | "CommandLine" | "GatewayBudget" => "text, or list of texts",
         "Range" => "number, or two numbers",
         "Value" => "any value",
-        "GatewayMember" => "text or table",
+        "Auth" | "GatewayMember" => "text or table",
         "String"
         | "Secret"
         | "Param"
         | "Protocol"
-        | "Auth"
         | "Download"
         | "CostPeriod"
         | "Date"

@@ -1,7 +1,7 @@
 //! Keys: found when needed, shown to the provider alone.
 
 use agentloop::provider::Auth;
-use agentloop::{ErrorKind, Provider, inspect};
+use agentloop::{Config, ErrorKind, Provider, inspect};
 
 use crate::client::fake::{Fake, Reply, ask};
 
@@ -14,6 +14,7 @@ async fn a_key_is_sent_in_the_header_of_its_provider() {
         (Auth::ApiKey, "api-key", KEY.to_owned()),
         (Auth::XApiKey, "x-api-key", KEY.to_owned()),
         (Auth::XGoogApiKey, "x-goog-api-key", KEY.to_owned()),
+        (Auth::Header("X-Lab-Key".parse().unwrap()), "x-lab-key", KEY.to_owned()),
     ] {
         let fake = Fake::new([Reply::text("hi")]);
         let lab = Provider::openai_compatible("lab", "http://lab.test/v1").auth(auth).key(KEY);
@@ -42,6 +43,26 @@ async fn a_request_s_own_headers_are_sent_but_never_over_the_key() {
 }
 
 #[tokio::test]
+async fn a_header_of_another_name_carries_the_key_of_a_configured_provider() {
+    let config = |auth: &str| {
+        format!("[providers.lab]\nbase_url = 'http://lab.test/v1'\nauth = {auth}\nkey_env = 'X'\n")
+    };
+    let fake = Fake::new([Reply::text("hi")]);
+    let parsed = Config::parse(&config("{ header = 'X-Lab-Key' }")).unwrap();
+    let ai = fake.builder().config(&parsed).key("lab", KEY).build().unwrap();
+    let answer = ai.chat(ask().header("x-lab-key", "other")).await.unwrap();
+    assert_eq!(fake.requests()[0].headers()["x-lab-key"], KEY);
+    assert!(fake.requests()[0].headers().get("authorization").is_none());
+    assert!(answer.warnings.iter().any(|warning| warning.message.contains("x-lab-key")));
+    for wrong in
+        ["{ header = 'content-length' }", "{ header = 'a b' }", "{ header = '' }", "'x-lab-key'"]
+    {
+        let error = Config::parse(&config(wrong)).expect_err(wrong);
+        assert_eq!(error.kind(), ErrorKind::Config, "{wrong}");
+    }
+}
+
+#[tokio::test]
 async fn a_missing_key_is_reported_before_anything_is_sent() {
     let fake = Fake::new([]);
     let lab =
@@ -60,7 +81,7 @@ async fn a_missing_key_is_reported_before_anything_is_sent() {
 async fn a_key_can_be_read_from_a_file() {
     let path = std::env::temp_dir().join(format!("agentloop-key-{}", std::process::id()));
     std::fs::write(&path, format!("{KEY}\n")).unwrap();
-    let config = agentloop::Config::parse(&format!(
+    let config = Config::parse(&format!(
         "[providers.lab]\nbase_url = \"http://lab.test/v1\"\nkey_file = {path:?}\n"
     ))
     .unwrap();
