@@ -216,7 +216,8 @@ class Stage:
 
     def control_postgres(self, action):
         options = f"-p {self.postgres_port} -c unix_socket_directories= -c listen_addresses=127.0.0.1"
-        more = ["-o", options, "-l", os.path.join(self.database, "log")] if action == "start" else ["-m", "immediate"]
+        # PostgreSQL 15 sometimes sleeps for a minute before it stops.
+        more = ["-o", options, "-l", os.path.join(self.database, "log")] if action == "start" else ["-m", "immediate", "-t", "120"]
         self.as_postgres("pg_ctl", "-D", self.database, "-w", *more, action, stdout=subprocess.DEVNULL)
 
     def start_redis(self, port):
