@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 use agentloop::{GatewayConfig, Result, Usd};
+use tokio::time::Instant;
 
 use super::keep::Keep;
 use super::{Accounts, Inner, Scope};
@@ -17,6 +18,9 @@ const JOURNAL: &str = "journal";
 
 /// The file with a copy of the keys, in the data folder.
 const SNAPSHOT: &str = "gateway-keys.snapshot";
+
+/// How often a gateway that stops looks whether calls are in progress.
+const CALLS_LOOK: Duration = Duration::from_millis(20);
 
 /// The name of a node that has none.
 const NODE: &str = "local";
@@ -71,14 +75,24 @@ impl Accounts {
         Ok(accounts)
     }
 
-    /// Moves what the journal has to the store, and ends the tasks in the background. Waits at most `longest`. Returns whether
-    /// everything is stored; the rest stays in the journal for the next start.
+    /// Moves what the journal has to the store, and ends the tasks in the background. First waits for calls in progress, whose responses
+    /// may be drained without a client, for half of the time. Waits at most `longest`. Returns whether everything is stored; the rest
+    /// stays in the journal for the next start.
     pub async fn close(&self, longest: Duration) -> bool {
+        let began = Instant::now();
+        let _ = tokio::time::timeout(longest / 2, self.calls_ended()).await;
         let tasks = self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.leave_cluster().await;
         match tasks {
-            Some(tasks) => tasks.close(longest).await,
+            Some(tasks) => tasks.close(longest.saturating_sub(began.elapsed())).await,
             None => true,
+        }
+    }
+
+    /// Waits until no call is in progress.
+    async fn calls_ended(&self) {
+        while self.journal_health().is_some_and(|journal| journal.open > 0) {
+            tokio::time::sleep(CALLS_LOOK).await;
         }
     }
 

@@ -23,6 +23,9 @@ per_million = { input = '1', output = '1' }
 per_million = { input = '1', output = '1' }
 ";
 
+/// A route that drains.
+const DRAINS: &str = "[gateway.routes.left]\nmodels = ['chat/echo']\ndrain = 20\n";
+
 async fn rows_of(gateway: &Gateway, store: &MemoryStore) -> Vec<LedgerRow> {
     assert!(gateway.accounts().close(Duration::from_secs(10)).await);
     store.rows(&RowFilter::default(), None).await.unwrap()
@@ -89,11 +92,63 @@ async fn a_call_whose_connection_closes_without_a_response_has_a_row_before_it_i
 #[tokio::test]
 async fn a_route_that_drains_reads_the_usage_of_a_stream_whose_client_has_left() {
     let upstream = Upstream::start().await;
-    let routes = "[gateway.routes.left]\nmodels = ['chat/echo']\ndrain = 20\n";
-    let (stage, store) = upstream.gateway(routes).await;
+    let (stage, store) = upstream.gateway(DRAINS).await;
     let (left, has_left) = tokio::sync::oneshot::channel::<()>();
-    let server = tokio::spawn(async move {
-        let mut stream = upstream.accept().await;
+    let server = tokio::spawn(upstream.stream(has_left));
+    let mut response = stage.open("left", true).await;
+    assert!(response.body_mut().next().await.is_some());
+    drop(response);
+    left.send(()).unwrap();
+    server.await.unwrap();
+    let record = stage.records.wait(1).await.remove(0);
+    assert!(record.is_cancelled && record.is_complete, "{record:?}");
+    let rows = rows_of(&stage.gateway, &store).await;
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((row.outcome, row.estimated), (Outcome::Complete, false));
+    assert_eq!((row.prompt_tokens, row.completion_tokens), (7, 21));
+}
+
+/// What is drained has no connection of a client, so the server does not wait for it.
+#[tokio::test]
+async fn a_gateway_that_stops_waits_for_responses_that_are_drained() {
+    let upstream = Upstream::start().await;
+    let (stage, store) = upstream.gateway(DRAINS).await;
+    let (left, has_left) = tokio::sync::oneshot::channel::<()>();
+    let server = tokio::spawn(upstream.stream(has_left));
+    let mut response = stage.open("left", true).await;
+    assert!(response.body_mut().next().await.is_some());
+    drop(response);
+    stage.server.shutdown(Duration::from_secs(10)).await;
+    left.send(()).unwrap();
+    let rows = rows_of(&stage.gateway, &store).await;
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((row.outcome, row.estimated), (Outcome::Complete, false));
+    server.await.unwrap();
+}
+
+/// A provider whose connections the test controls.
+struct Upstream(TcpListener);
+
+/// A gateway in front of it.
+struct Front {
+    gateway: Gateway,
+    records: Records,
+    url: String,
+    server: agentloop_gateway::Server,
+}
+
+impl Upstream {
+    async fn start() -> Self {
+        Self(TcpListener::bind("127.0.0.1:0").await.unwrap())
+    }
+
+    async fn accept(&self) -> TcpStream {
+        self.0.accept().await.unwrap().0
+    }
+
+    /// Sends a stream with 21 words, all but the first after the client has left.
+    async fn stream(self, has_left: tokio::sync::oneshot::Receiver<()>) {
+        let mut stream = self.accept().await;
         read_request(&mut stream).await;
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
         stream.write_all(head.as_bytes()).await.unwrap();
@@ -110,38 +165,6 @@ async fn a_route_that_drains_reads_the_usage_of_a_stream_whose_client_has_left()
             "usage": { "prompt_tokens": 7, "completion_tokens": 21, "total_tokens": 28 } });
         let end = format!("data: {end}\n\ndata: [DONE]\n\n");
         stream.write_all(end.as_bytes()).await.unwrap();
-    });
-    let mut response = stage.open("left", true).await;
-    assert!(response.body_mut().next().await.is_some());
-    drop(response);
-    left.send(()).unwrap();
-    server.await.unwrap();
-    let record = stage.records.wait(1).await.remove(0);
-    assert!(record.is_cancelled && record.is_complete, "{record:?}");
-    let rows = rows_of(&stage.gateway, &store).await;
-    let [row] = &rows[..] else { panic!("{rows:?}") };
-    assert_eq!((row.outcome, row.estimated), (Outcome::Complete, false));
-    assert_eq!((row.prompt_tokens, row.completion_tokens), (7, 21));
-}
-
-/// A provider whose connections the test controls.
-struct Upstream(TcpListener);
-
-/// A gateway in front of it.
-struct Front {
-    gateway: Gateway,
-    records: Records,
-    url: String,
-    _server: agentloop_gateway::Server,
-}
-
-impl Upstream {
-    async fn start() -> Self {
-        Self(TcpListener::bind("127.0.0.1:0").await.unwrap())
-    }
-
-    async fn accept(&self) -> TcpStream {
-        self.0.accept().await.unwrap().0
     }
 
     async fn gateway(&self, settings: &str) -> (Front, Arc<MemoryStore>) {
@@ -152,7 +175,7 @@ impl Upstream {
         let address = self.0.local_addr().unwrap().to_string();
         let (gateway, server, records) = gateway_with(&address, &settings, accounts).await;
         let url = format!("http://{}", server.address());
-        (Front { gateway, records, url, _server: server }, store)
+        (Front { gateway, records, url, server }, store)
     }
 }
 
