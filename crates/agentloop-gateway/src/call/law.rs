@@ -370,7 +370,7 @@ fn run(mut acts: Vec<Act>) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn the_ledger_is_the_bill_whatever_happens(acts in prop::collection::vec(act(), 1..30)) {

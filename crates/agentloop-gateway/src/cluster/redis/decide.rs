@@ -12,6 +12,10 @@ use super::script::{EntryResult, Results};
 use super::table::{Base, Batch, ClaimWait, Decided, Down, Seen, Table, WindowState};
 use crate::cluster::{Budget, Rates, Refusal, Window};
 
+/// A node that made a step within this time was not alone for longer: one and a half beats. On a slow network nodes often lose Redis for
+/// a moment, and waiting for all others each time would keep them at their shares.
+const QUIET: Duration = Duration::from_millis(1_500);
+
 /// How units are taken from a bucket.
 type Take = fn(&mut Bucket, Instant, u64, u64);
 
@@ -28,7 +32,7 @@ impl Table {
     pub(super) fn apply(&mut self, batch: Batch, results: &Results, grace: Duration) -> Decided {
         self.round_trips += 1;
         let since_return = self.returned.map(|returned| returned.elapsed());
-        if since_return.is_some_and(|since| results.silent < since || since >= grace) {
+        if since_return.is_some_and(|since| results.silent < since.max(QUIET) || since >= grace) {
             self.returned = None;
         }
         let is_settled = self.returned.is_none() && self.down.is_none();

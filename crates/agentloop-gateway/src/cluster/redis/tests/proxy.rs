@@ -1,4 +1,4 @@
-//! A proxy that loses responses.
+//! A proxy that loses responses, or passes nothing on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +11,7 @@ use crate::servers::redis::RedisServer;
 pub(super) struct Proxy {
     port: u16,
     loses: Arc<AtomicBool>,
+    hangs: Arc<AtomicBool>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -19,10 +20,11 @@ impl Proxy {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (loses, to) = (Arc::new(AtomicBool::new(false)), server.port());
-        let flag = Arc::clone(&loses);
+        let (flag, hangs) = (Arc::clone(&loses), Arc::new(AtomicBool::new(false)));
+        let hanging = Arc::clone(&hangs);
         let task = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let flag = Arc::clone(&flag);
+                let (flag, hanging) = (Arc::clone(&flag), Arc::clone(&hanging));
                 tokio::spawn(async move {
                     let Ok(server) = tokio::net::TcpStream::connect(("127.0.0.1", to)).await else {
                         return;
@@ -39,14 +41,24 @@ impl Proxy {
                             }
                         }
                     };
+                    let forth = async {
+                        let mut buffer = vec![0; 65_536];
+                        while let Ok(length @ 1..) = from_client.read(&mut buffer).await {
+                            if !hanging.load(Ordering::SeqCst)
+                                && to_server.write_all(&buffer[..length]).await.is_err()
+                            {
+                                break;
+                            }
+                        }
+                    };
                     tokio::select! {
-                        _ = tokio::io::copy(&mut from_client, &mut to_server) => {}
+                        () = forth => {}
                         () = back => {}
                     }
                 });
             }
         });
-        Self { port, loses, task }
+        Self { port, loses, hangs, task }
     }
 
     pub(super) fn url(&self) -> String {
@@ -55,6 +67,11 @@ impl Proxy {
 
     pub(super) fn lose_responses(&self, loses: bool) {
         self.loses.store(loses, Ordering::SeqCst);
+    }
+
+    /// Loses what is sent to the server.
+    pub(super) fn hang(&self, hangs: bool) {
+        self.hangs.store(hangs, Ordering::SeqCst);
     }
 }
 
