@@ -121,8 +121,10 @@ class Load:
                 with self.lock:
                     self.caches[response.getheader("x-agentloop-cache")] += 1
             if kind in ("abort", "drain"):
-                text = response.read(choose.randrange(1, 1_000))
-                return 200 if response.status == 200 else f"{response.status} {code_of(text)}"
+                if response.status != 200:
+                    return f"{response.status} {code_of(response.read())}"
+                response.read(choose.randrange(1, 1_000))
+                return 200
             text = response.read()
             if response.status != 200:
                 return f"{response.status} {code_of(text)}"
