@@ -37,6 +37,8 @@ pub(crate) use param::Ruling;
 pub use quirks::Quirks;
 pub(crate) use registry::Registry;
 pub(crate) use target::KnownHeaders;
+#[cfg(feature = "serve")]
+pub(crate) use target::RelayShape;
 pub use target::Target;
 use transport::Transport;
 pub(crate) use urls::join;

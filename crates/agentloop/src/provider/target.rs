@@ -43,8 +43,20 @@ struct Known {
     price: OnceLock<Option<Arc<ModelData>>>,
     base_url: OnceLock<String>,
     headers: KnownHeaders,
+    /// How chats are relayed: for complete responses, and for streams.
+    #[cfg(feature = "serve")]
+    relayed: [OnceLock<RelayShape>; 2],
     /// The provider's own key, and the header that has it.
     key: OnceLock<(Secret, HeaderValue)>,
+}
+
+/// Where relayed chats of a target are sent, and with which headers.
+#[cfg(feature = "serve")]
+#[derive(Clone)]
+pub(crate) struct RelayShape {
+    pub(crate) method: http::Method,
+    pub(crate) path: Cow<'static, str>,
+    pub(crate) headers: HeaderMap,
 }
 
 /// How many headers are added to those of a target: the key, the host, the length of the body, and one of a protocol.
@@ -73,11 +85,15 @@ impl KnownHeaders {
                 place.get_or_init(|| headers)
             }
         };
-        // Not a clone, which would have no room for the key and for the headers of the transport.
-        let mut headers = HeaderMap::with_capacity(known.len() + ADDED_HEADERS);
-        headers.extend(known.iter().map(|(name, value)| (name.clone(), value.clone())));
-        Ok(headers)
+        Ok(copy_with_room(known))
     }
+}
+
+/// Copies headers. A clone would have no room for the key and for the headers of the transport.
+fn copy_with_room(known: &HeaderMap) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(known.len() + ADDED_HEADERS);
+    headers.extend(known.iter().map(|(name, value)| (name.clone(), value.clone())));
+    headers
 }
 
 /// A copy of a target may be changed by its owner, so nothing is known about it.
@@ -113,6 +129,30 @@ impl Target {
     /// Returns the headers of chats.
     pub(crate) fn headers(&self) -> &KnownHeaders {
         &self.known.headers
+    }
+
+    /// Returns how chats are relayed. `build` works it out for the first one.
+    ///
+    /// # Errors
+    ///
+    /// When `build` fails.
+    #[cfg(feature = "serve")]
+    pub(crate) fn relay_shape(
+        &self,
+        stream: bool,
+        build: impl FnOnce() -> Result<RelayShape>,
+    ) -> Result<RelayShape> {
+        let place = &self.known.relayed[usize::from(stream)];
+        let known = match place.get() {
+            Some(known) => known,
+            None => {
+                let shape = build()?;
+                place.get_or_init(|| shape)
+            }
+        };
+        let RelayShape { method, path, headers } = known;
+        let (method, path) = (method.clone(), path.clone());
+        Ok(RelayShape { method, path, headers: copy_with_room(headers) })
     }
 
     /// Returns the restrictions of the model, in the provider's own protocol.

@@ -28,9 +28,9 @@ use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES};
 use crate::models::ModelData;
 use crate::protocol::serve::Operation;
 use crate::protocol::{
-    self, Call, ChatDecoder, DecodeContext, Emitter, Encoded, OutputForm, codec, params,
+    self, Call, ChatDecoder, DecodeContext, Emitter, Encoded, OutputForm, ToolNames, codec, params,
 };
-use crate::provider::{Provider, Target};
+use crate::provider::{Provider, RelayShape, Target};
 use crate::timeouts::Timeouts;
 use crate::transport::{Body, SendOptions};
 
@@ -316,10 +316,20 @@ impl Inner {
     }
 }
 
-/// Encodes a small request of the same kind, for its path and its headers.
+/// Returns the path and the headers of a request: those of a small request of the same kind, which is encoded once for all chats of a
+/// target.
 fn encode_shape(target: &Target, request: &RelayRequest) -> Result<Encoded> {
     let call = match request.operation {
-        Operation::Chat if request.stream => Call::Stream,
+        Operation::Chat => {
+            let known = target.relay_shape(request.stream, || {
+                let call = if request.stream { Call::Stream } else { Call::Chat };
+                let Encoded { method, path, headers, .. } = encode_small(call, target)?;
+                Ok(RelayShape { method, path, headers })
+            })?;
+            let RelayShape { method, path, headers } = known;
+            let (body, warnings, names) = (Bytes::new(), Vec::new(), ToolNames::default());
+            return Ok(Encoded { method, path, headers, body, warnings, names });
+        }
         Operation::Count => Call::Count,
         Operation::Embed => {
             let codec = codec(target.provider.protocol);
@@ -328,6 +338,10 @@ fn encode_shape(target: &Target, request: &RelayRequest) -> Result<Encoded> {
         }
         _ => Call::Chat,
     };
+    encode_small(call, target)
+}
+
+fn encode_small(call: Call, target: &Target) -> Result<Encoded> {
     let shape = ChatRequest::new(target.model.as_str()).user("-");
     Ok(encode::encode_chat(call, target, &shape)?.0)
 }
@@ -361,4 +375,32 @@ async fn read_failure(
     let status = head.status.as_u16();
     let error = codec(provider.protocol).decode_error(&provider.name, status, &head.headers, &body);
     (error, Box::new((head.headers, body)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chat_of_a_target_is_relayed_to_the_same_path_with_the_same_headers() {
+        for provider in [
+            Provider::openai_compatible("lab", "http://lab.invalid"),
+            Provider::responses_compatible("lab", "http://lab.invalid"),
+            Provider::anthropic_compatible("lab", "http://lab.invalid"),
+            Provider::gemini_compatible("lab", "http://lab.invalid"),
+        ] {
+            let target = Target::new(Arc::new(provider), "m");
+            for (stream, call) in [(false, Call::Chat), (true, Call::Stream), (false, Call::Chat)] {
+                let protocol = target.provider.protocol;
+                let mut request = RelayRequest::new("lab/m", protocol, Operation::Chat, "{}");
+                request.stream = stream;
+                let expected = encode_small(call, &target).unwrap();
+                for _ in 0..2 {
+                    let shape = encode_shape(&target, &request).unwrap();
+                    assert_eq!((&shape.method, &shape.path), (&expected.method, &expected.path));
+                    assert_eq!(shape.headers, expected.headers);
+                }
+            }
+        }
+    }
 }
