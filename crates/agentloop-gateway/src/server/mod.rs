@@ -40,6 +40,9 @@ const MAX_ADMIN_CONNECTIONS: usize = 64;
 /// The most bytes of the headers of a request.
 pub const MAX_HEADER_BYTES: usize = 64 << 10;
 
+/// The most headers of a request over HTTP/1.1. Beyond this number hyper allocates memory for them with every request.
+const MAX_HEADERS: usize = 100;
+
 /// The most requests at the same time on one connection of HTTP/2.
 const MAX_STREAMS: u32 = 256;
 
@@ -261,7 +264,7 @@ async fn serve<S>(
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEADER_TIMEOUT)
                 .max_buf_size(MAX_HEADER_BYTES.max(8192))
-                .max_headers(128)
+                .max_headers(MAX_HEADERS)
                 .serve_connection(stream, service);
             let mut serving = std::pin::pin!(serving);
             tokio::select! {
