@@ -12,6 +12,7 @@ mod other;
 mod server_tools;
 mod translate;
 
+use std::cell::RefCell;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -23,6 +24,7 @@ use http::header::CONNECTION;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
 use http_body::Body;
 use http_body_util::{BodyExt, Limited};
+use ring::rand::{SecureRandom as _, SystemRandom};
 
 use api::Api;
 pub(crate) use chat::percent_decode;
@@ -325,13 +327,39 @@ pub(crate) fn json(mut record: Record, body: Bytes) -> Response<GatewayBody> {
     response
 }
 
+/// How many bytes of an id are random.
+const ID_BYTES: usize = 12;
+
+/// How many ids the system is asked for at once.
+const ID_COUNT: usize = 32;
+
+/// Random numbers for ids that are not used yet: a call of the system for each request would cost more than the rest of the id.
+struct Random {
+    bytes: [u8; ID_BYTES * ID_COUNT],
+    used: usize,
+}
+
+thread_local! {
+    static RANDOM: RefCell<Random> =
+        const { RefCell::new(Random { bytes: [0; ID_BYTES * ID_COUNT], used: ID_BYTES * ID_COUNT }) };
+}
+
+impl Random {
+    fn next_id(&mut self) -> [u8; ID_BYTES] {
+        if self.used >= self.bytes.len() {
+            // Without random numbers ids repeat, which hurts the log only.
+            let _ = SystemRandom::new().fill(&mut self.bytes);
+            self.used = 0;
+        }
+        let rest = self.bytes.get(self.used..).unwrap_or_default();
+        self.used += ID_BYTES;
+        rest.first_chunk().copied().unwrap_or_default()
+    }
+}
+
 /// Returns a new id for a request.
 fn new_id() -> String {
-    use ring::rand::{SecureRandom, SystemRandom};
-    let mut bytes = [0; 12];
-    // Without random numbers all ids are the same, which hurts the log only.
-    let _ = SystemRandom::new().fill(&mut bytes);
-    format!("req_{}", key::hex(&bytes))
+    format!("req_{}", key::hex(&RANDOM.with_borrow_mut(Random::next_id)))
 }
 
 #[cfg(test)]
@@ -342,6 +370,16 @@ mod tests {
     use super::*;
     use crate::key::KeyRing;
     use crate::metrics::Metrics;
+
+    #[test]
+    fn ids_of_requests_are_different_on_all_threads() {
+        let make = || (0..3 * ID_COUNT).map(|_| new_id()).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(make)).collect();
+        let ids: Vec<_> = threads.into_iter().flat_map(|it| it.join().unwrap()).collect();
+        let distinct: std::collections::HashSet<_> = ids.iter().collect();
+        assert_eq!(distinct.len(), 4 * 3 * ID_COUNT);
+        assert!(ids.iter().all(|id| id.len() == "req_".len() + 2 * ID_BYTES), "{:?}", ids[0]);
+    }
 
     /// Found by counting instructions: the future of a request had 20 kB, which were moved five times for every request.
     #[test]
