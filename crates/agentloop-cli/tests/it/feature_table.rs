@@ -1,4 +1,4 @@
-//! The table of features in docs/terminal.md states what the tests show.
+//! The table of features in docs/terminal-compared.md states what the tests show.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ fn repository() -> &'static Path {
 
 /// Returns the cells of each row of the table.
 fn rows() -> Vec<Vec<String>> {
-    let text = std::fs::read_to_string(repository().join("docs/terminal.md")).unwrap();
+    let text = std::fs::read_to_string(repository().join("docs/terminal-compared.md")).unwrap();
     let (_, table) = text.split_once("| feature | agentloop |").unwrap();
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
     rows.map(|row| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect())

@@ -145,14 +145,14 @@ const TABLES: [Table; 27] = [
         "mcp.NAME",
         "config/tools.rs",
         "McpTable",
-        "An MCP server whose tools the command offers: [Tools](terminal.md#tools).",
+        "An MCP server whose tools the command offers: [Tools](terminal-tools.md).",
         "[mcp.github]\ncommand = [\"npx\", \"-y\", \"@modelcontextprotocol/server-github\"]\nargs = [\"--verbose\"]\nenv = { GITHUB_TOKEN = \"${GITHUB_TOKEN}\" }\nfolder = \"data\"\ntools = [\"get_*\"]\nallow = [\"get_*\"]\ntimeout = 60\nenabled = true\n\n[mcp.search]\nurl = \"https://mcp.example.com/mcp\"\nheaders = { authorization = \"Bearer ${SEARCH_TOKEN}\" }\n",
     ),
     table(
         "tools.NAME",
         "config/tools.rs",
         "ProgramTable",
-        "A program that is a tool: [Tools](terminal.md#tools).",
+        "A program that is a tool: [Tools](terminal-tools.md).",
         "[tools.weather]\ncommand = [\"weather\", \"--days={days}\"]\nargs = [\"--\", \"{city}\"]\ndescription = \"Returns the weather of the next days in a city\"\nparameters = { city = \"string\", days = \"integer?\" }\nenv = { WEATHER_KEY = \"${WEATHER_KEY}\" }\nfolder = \"/var/empty\"\ntimeout = 20\n",
     ),
     table(
