@@ -28,7 +28,7 @@ tokio::task_local! {
 ///     ) -> BoxFuture<'a, agentloop::Result<http::Response<Body>>> {
 ///         assert!(options.once);
 ///         let body = r#"{"id":"1","model":"m","choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}"#;
-///         Box::pin(async { Ok(http::Response::new(Body::whole(body))) })
+///         Box::pin(async move { Ok(http::Response::new(Body::whole(body))) })
 ///     }
 /// }
 ///
