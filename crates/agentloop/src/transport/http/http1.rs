@@ -53,33 +53,30 @@ impl Http1 {
         }
     }
 
-    /// Returns whether a request can be sent. First reads what the server did meanwhile, such as closing the connection.
-    pub(super) fn is_usable(&mut self) -> bool {
-        let mut context = Context::from_waker(Waker::noop());
-        let pair = &mut *self.0;
-        Pin::new(&mut pair.connection).poll(&mut context).is_pending() && pair.sender.is_ready()
-    }
-
     /// Sends a request. The response arrives only while the connection is driven, as [`receive_head`](Self::receive_head) does.
     pub(super) fn request(&mut self, request: Request<Full<Bytes>>) -> impl Head + use<> {
-        self.0.sender.send_request(request)
+        let Pair { sender, gate, .. } = &mut *self.0;
+        // The connection is polled next, so it need not wake the task for the request.
+        gate.mute(|| sender.send_request(request)).0
     }
 
     /// Waits for the head of the response. `head` is pinned, because the future of an `async fn` holds its arguments twice.
+    ///
+    /// The connection first reads what the server did while it was idle. If the server closed it, nothing is sent.
     pub(super) async fn receive_head(
-        mut self,
+        self,
         host: &Arc<Host>,
         mut head: Pin<&mut impl Head>,
     ) -> Result<Response<Wire>, NoResponse> {
-        let Pair { connection, gate, .. } = &mut *self.0;
-        let mut ended = false;
+        let mut open = Some(self);
         let result = poll_fn(|context| {
-            if !ended {
-                // An error of the connection is also the error of the head. Through the gate, because it may read a part of
-                // the body as well, and the reader of the body mutes the gate.
-                ended = Pin::new(&mut *connection).poll(&mut gate.context(context)).is_ready();
-            }
-            if ended {
+            let Some(Self(pair)) = &mut open else { return head.as_mut().poll(context) };
+            let Pair { connection, gate, .. } = &mut **pair;
+            // An error of the connection is also the error of the head. Through the gate, because it may read a part of
+            // the body as well, and the reader of the body mutes the gate.
+            if Pin::new(connection).poll(&mut gate.context(context)).is_ready() {
+                // A request that it has not taken fails only when the connection is dropped.
+                open = None;
                 return head.as_mut().poll(context);
             }
             // Only the connection completes the head, and this task drives it: a wake would poll the task once more for nothing.
@@ -90,7 +87,7 @@ impl Http1 {
             Ok(response) => Ok(response.map(|incoming| {
                 Wire::Http1(Http1Body {
                     incoming,
-                    connection: (!ended).then_some(self),
+                    connection: open,
                     host: host.clone(),
                     is_pending: false,
                 })

@@ -120,12 +120,12 @@ impl Host {
         self.http1_only.store(http1_only, Ordering::Relaxed);
     }
 
-    /// Takes an idle HTTP/1.1 connection that is still open.
+    /// Takes an idle HTTP/1.1 connection. If the server has closed it, the request on it fails before anything is sent.
     pub(super) fn take_http1(&self) -> Option<Http1> {
         let now = Instant::now();
         loop {
-            let (mut connection, since) = lock(&self.idle).pop()?;
-            if now.duration_since(since) < MAX_IDLE_AGE && connection.is_usable() {
+            let (connection, since) = lock(&self.idle).pop()?;
+            if now.duration_since(since) < MAX_IDLE_AGE {
                 return Some(connection);
             }
         }

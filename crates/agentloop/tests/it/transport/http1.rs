@@ -65,6 +65,37 @@ async fn a_connection_that_the_server_closed_while_idle_is_replaced() {
 }
 
 #[tokio::test]
+async fn a_connection_on_which_the_server_wrote_while_idle_is_replaced() {
+    let (listener, url) = listen().await;
+    let (wrote, written) = tokio::sync::oneshot::channel();
+    let server = tokio::spawn(async move {
+        let mut first = accept(&listener).await;
+        read_request(&mut first).await.unwrap();
+        answer(&mut first, "one").await;
+        let late = "HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n";
+        first.write_all(late.as_bytes()).await.unwrap();
+        wrote.send(()).unwrap();
+        let mut second = accept(&listener).await;
+        let (head, body) = read_request(&mut second).await.unwrap();
+        answer(&mut second, "two").await;
+        (head, body)
+    });
+    let transport = transport();
+    assert_eq!(text(&transport, get(&url)).await.unwrap(), "one");
+    written.await.unwrap();
+    // Until the runtime has looked at its sockets.
+    for _ in 0..256 {
+        tokio::task::yield_now().await;
+    }
+    let mut request = post(&url, "again");
+    request.headers_mut().insert("x-key", "k".parse().unwrap());
+    assert_eq!(text(&transport, request).await.unwrap(), "two");
+    let (head, body) = server.await.unwrap();
+    assert!(head.contains("x-key: k\r\n"), "{head}");
+    assert_eq!(body, b"again");
+}
+
+#[tokio::test]
 async fn a_request_is_sent_again_if_its_reused_connection_closes_at_the_same_time() {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
