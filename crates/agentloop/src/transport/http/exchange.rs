@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::Shared;
 use super::http1::Http1;
 use super::http2::{Http2, Lease};
-use super::outgoing;
+use super::outgoing::{self, SentHeaders};
 use super::pool::Host;
 use super::proxy::Proxy;
 use super::wire::Wire;
@@ -62,8 +62,15 @@ impl Shared {
         let ready = self.ready(&host, proxy.as_deref(), true, options).await?;
         let reused = ready.is_reused();
         let start = Instant::now();
-        let failure = match ready.send(&host, request, proxy.as_deref()).await {
-            Ok(response) => return Ok(response),
+        let mut sent = SentHeaders::default();
+        let failure = match ready.send(&host, request, &mut sent, proxy.as_deref()).await {
+            Ok(response) => {
+                // Only a redirect sends the request again.
+                if response.status().is_redirection() {
+                    sent.restore(request);
+                }
+                return Ok(response);
+            }
             Err(failure) => failure,
         };
         let again = match failure.fate {
@@ -81,7 +88,10 @@ impl Shared {
         }
         // Once only: a new connection was not closed as idle.
         let ready = self.ready(&host, proxy.as_deref(), false, options).await?;
-        ready.send(&host, request, proxy.as_deref()).await.map_err(|failure| failure.error)
+        sent.restore(request);
+        let response = ready.send(&host, request, &mut sent, proxy.as_deref()).await;
+        sent.restore(request);
+        response.map_err(|failure| failure.error)
     }
 
     /// Returns a connection within the allowed time.
@@ -162,12 +172,13 @@ impl Ready {
         self,
         host: &Arc<Host>,
         request: &mut Request<Bytes>,
+        sent: &mut SentHeaders,
         proxy: Option<&Proxy>,
     ) -> Result<Response<Wire>, NoResponse> {
         let origin = host.origin();
         match self {
             Self::Http1 { mut connection, .. } => {
-                let outgoing = outgoing::http1(host, request, proxy).map_err(unsent)?;
+                let outgoing = outgoing::http1(host, request, sent, proxy).map_err(unsent)?;
                 let head = pin!(connection.request(outgoing));
                 connection.receive_head(host, head).await
             }

@@ -22,10 +22,33 @@ const HOP_BY_HOP: [HeaderName; 6] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// Prepares a request for HTTP/1.1, with the path in its first line, or the whole URL for a proxy.
+/// The headers of a request that was sent over HTTP/1.1, for another attempt. hyper takes the map, and a list is a cheaper copy than a
+/// second map.
+#[derive(Default)]
+pub(super) struct SentHeaders(Vec<(HeaderName, HeaderValue)>);
+
+impl SentHeaders {
+    fn keep(&mut self, headers: &HeaderMap) {
+        self.0.reserve_exact(headers.len());
+        for (name, value) in headers {
+            self.0.push((name.clone(), value.clone()));
+        }
+    }
+
+    /// Returns the headers to the request from which they were taken.
+    pub(super) fn restore(&mut self, request: &mut Request<Bytes>) {
+        for (name, value) in self.0.drain(..) {
+            request.headers_mut().append(name, value);
+        }
+    }
+}
+
+/// Prepares a request for HTTP/1.1, with the path in its first line, or the whole URL for a proxy. Takes the headers of `request`, and keeps
+/// them in `sent`.
 pub(super) fn http1(
     host: &Host,
     request: &mut Request<Bytes>,
+    sent: &mut SentHeaders,
     proxy: Option<&Proxy>,
 ) -> Result<Request<Full<Bytes>>> {
     let origin = host.origin();
@@ -36,9 +59,8 @@ pub(super) fn http1(
         Some(_) => target(origin, request.uri())?,
         None => path(request.uri()),
     };
-    // The copy, which has no spare capacity, is kept for another attempt. hyper adds headers to the other one.
-    let copy = request.headers().clone();
-    *outgoing.headers_mut() = sendable(std::mem::replace(request.headers_mut(), copy));
+    sent.keep(request.headers());
+    *outgoing.headers_mut() = sendable(std::mem::take(request.headers_mut()));
     let headers = outgoing.headers_mut();
     if !headers.contains_key(HOST) {
         headers.insert(HOST, host.header()?);
@@ -92,4 +114,28 @@ fn target(origin: &Origin, uri: &Uri) -> Result<Uri> {
 
 fn invalid(origin: &Origin, error: ::http::Error) -> Error {
     Error::new(ErrorKind::Config, format!("the URL at {origin} is not valid")).with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_headers_of_a_sent_request_are_restored_with_all_their_values() {
+        let request = Request::post("http://host.test/v1")
+            .header("x-one", "1")
+            .header("x-many", "a")
+            .header("x-many", "b")
+            .body(Bytes::new());
+        let mut request = request.unwrap();
+        let before = request.headers().clone();
+        let mut sent = SentHeaders::default();
+        sent.restore(&mut request);
+        assert_eq!(request.headers(), &before, "nothing was taken");
+        sent.keep(request.headers());
+        request.headers_mut().clear();
+        sent.restore(&mut request);
+        sent.restore(&mut request);
+        assert_eq!(request.headers(), &before);
+    }
 }
