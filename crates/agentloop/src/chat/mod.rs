@@ -70,6 +70,7 @@ pub use media_options::{Download, MediaOptions};
 pub use message::{ChatMessage, FunctionCall, Origin, Role, ToolCall};
 pub use output::{AudioOutput, ImageOutput, JsonSchemaFormat, OutputStrategy, ResponseFormat};
 pub use param::Param;
+pub(crate) use param::ParamSet;
 pub use part::{
     AudioPart, CodeExecutionPart, CodeOutcome, CodeResultPart, FilePart, ImagePart, OpaquePart,
     ProviderState, RedactedThinkingPart, ResponsePart, ServerToolCallPart, ServerToolResultPart,

@@ -24,6 +24,31 @@ impl<T> Field for Vec<T> {
     }
 }
 
+/// Some of the parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ParamSet(u32);
+
+impl ParamSet {
+    #[inline]
+    pub(crate) fn contains(self, param: Param) -> bool {
+        self.0 & (1 << param as u32) != 0
+    }
+
+    pub(crate) fn remove(&mut self, param: Param) {
+        self.0 &= !(1 << param as u32);
+    }
+
+    /// Returns the parameters, in the order of [`Param::ALL`].
+    pub(crate) fn iter(self) -> impl Iterator<Item = Param> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let at = usize::try_from(left.trailing_zeros()).ok()?;
+            left &= left.wrapping_sub(1);
+            Param::ALL.get(at).copied()
+        })
+    }
+}
+
 /// A parameter, its field of [`ChatRequest`], and its name in JSON.
 macro_rules! params {
     ($($variant:ident = $field:ident $name:literal,)*) => {
@@ -56,6 +81,12 @@ macro_rules! params {
                 match param {
                     $(Param::$variant => self.$field.is_set(),)*
                 }
+            }
+
+            /// Returns the parameters that the request has a value for. Looking at all of them once costs less than asking for
+            /// each by its name.
+            pub(crate) fn params(&self) -> ParamSet {
+                ParamSet(0 $(| (u32::from(self.$field.is_set()) << Param::$variant as u32))*)
             }
 
             /// Removes a parameter.
@@ -218,5 +249,28 @@ impl ChatRequest {
             Param::ServiceTier => self.service_tier.as_deref(),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_set_of_parameters_has_those_with_a_value() {
+        assert!(Param::ALL.len() <= 32, "a set has 32 bits");
+        assert_eq!(ChatRequest::new("m").params().iter().count(), 0);
+        let request =
+            ChatRequest::new("m").temperature(0.5).user_id("u").stop(Vec::<String>::new()).top_k(1);
+        let set = request.params();
+        for param in Param::ALL.iter().copied() {
+            assert_eq!(set.contains(param), request.has(param), "{param}");
+        }
+        let mut without = set;
+        without.remove(Param::TopK);
+        assert!(!without.contains(Param::TopK) && without.contains(Param::User));
+        let listed: Vec<Param> = set.iter().collect();
+        let wanted = Param::ALL.iter().copied().filter(|param| request.has(*param));
+        assert_eq!(listed, wanted.collect::<Vec<_>>());
     }
 }

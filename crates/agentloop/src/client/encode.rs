@@ -39,7 +39,7 @@ pub(crate) fn encode_chat(
     restrict::check_strict(&request, &warnings)?;
     let restricted = restrict::apply(target, &request)?;
     let mut shaped = output::shape(target, &restricted)?;
-    let mut ruled = params::apply(provider, &mut shaped.request)?;
+    let mut ruled = params::apply(provider, &mut shaped)?;
     let rules = codec.conversation_rules(provider, model, shaped.order);
     let shows = |part: &ContentPart| codec.shows(part, provider);
     let prepared = history::prepare(&shaped.request, &rules, &shows)?;

@@ -50,7 +50,7 @@ pub(super) fn encode(
     let stream = call == Call::Stream;
     let fixed = &["model", "messages"];
     let mut params =
-        ParamWriter::new(provider, traits, &request.extra_body, Extra::Replaces, fixed);
+        ParamWriter::new(provider, shaped, &request.extra_body, Extra::Replaces, fixed);
     params.warnings.extend(prepared.warnings);
 
     params.field("model", shaped.model)?;

@@ -50,15 +50,14 @@ pub(super) fn body<'a>(
 ) -> Result<(ParamWriter<'a>, Vec<Warning>, ToolNames)> {
     let request = &*shaped.request;
     let fixed = &["model", "contents"];
-    let mut params =
-        ParamWriter::new(provider, shaped.traits, &request.extra_body, Extra::Merges, fixed);
+    let mut params = ParamWriter::new(provider, shaped, &request.extra_body, Extra::Merges, fixed);
     params.warnings.append(&mut prepared.warnings);
-    // Gemma models have no system instruction.
-    let knows_system = !model.to_ascii_lowercase().contains("gemma");
     let mut instructions = instructions(&prepared.messages, &mut params.warnings);
     instructions.extend(shaped.instructions.clone());
     let mut first_words = Vec::new();
-    if knows_system && !instructions.is_empty() {
+    // Gemma models have no system instruction.
+    let knows_system = || !model.to_ascii_lowercase().contains("gemma");
+    if !instructions.is_empty() && knows_system() {
         let parts: Vec<Value> = instructions.iter().map(|text| json!({ "text": text })).collect();
         params.content("systemInstruction", &json!({ "parts": parts }))?;
     } else if !instructions.is_empty() {
@@ -211,6 +210,8 @@ fn output(params: &mut ParamWriter<'_>, request: &ChatRequest) -> Result<()> {
         }
         format.insert("responseJsonSchema".to_owned(), Sent::Converted(converted).into_value());
     }
-    params.merge(Param::ResponseFormat, format);
+    if !format.is_empty() {
+        params.merge(Param::ResponseFormat, format);
+    }
     Ok(())
 }

@@ -125,8 +125,15 @@ impl Codec for Gemini {
 
 /// Returns the path of a call to a model. A name that includes the kind of the model (`tunedModels/…`) is kept.
 fn model_path(model: &str, method: &str) -> String {
-    let kind = if has_kind(model) { "" } else { "models/" };
-    ["/", kind, &percent::encode_path(model), ":", method].concat()
+    let model_name = percent::encode_path(model);
+    // With room for `?alt=sse`.
+    let mut path =
+        String::with_capacity("/models/:?alt=sse".len() + model_name.len() + method.len());
+    path.push_str(if has_kind(model) { "/" } else { "/models/" });
+    path.push_str(&model_name);
+    path.push(':');
+    path.push_str(method);
+    path
 }
 
 /// Returns whether a name includes the kind of the model.

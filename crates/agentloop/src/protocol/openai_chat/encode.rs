@@ -28,7 +28,7 @@ pub(crate) fn chat(
     let request = &*shaped.request;
     let fixed = &["model", "messages"];
     let mut params =
-        ParamWriter::new(provider, shaped.traits, &request.extra_body, Extra::Replaces, fixed);
+        ParamWriter::new(provider, shaped, &request.extra_body, Extra::Replaces, fixed);
     params.warnings.append(&mut prepared.warnings);
     params.field("model", shaped.model)?;
     sampling(&mut params, provider, model, request)?;

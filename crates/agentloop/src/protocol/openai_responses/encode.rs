@@ -1,6 +1,7 @@
 //! Encodes a chat request.
 
 use http::Method;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::message::Items;
@@ -32,7 +33,7 @@ pub(super) fn encode(
             .with_hint("remove `background`, or stream the response"));
     }
     let fixed = &["model", "input"];
-    let mut params = ParamWriter::new(provider, shaped.traits, extra, Extra::Replaces, fixed);
+    let mut params = ParamWriter::new(provider, shaped, extra, Extra::Replaces, fixed);
     params.warnings.append(&mut prepared.warnings);
     if !shaped.model.is_empty() {
         params.field("model", shaped.model)?;
@@ -97,31 +98,33 @@ fn sampling(params: &mut ParamWriter<'_>, model: &str, request: &ChatRequest) ->
 /// server tools.
 fn include(params: &mut ParamWriter<'_>, provider: &Provider, request: &ChatRequest) -> Result<()> {
     let form = provider.quirks.include;
-    let declared =
-        |kind: &str| request.tools.iter().any(|tool| tools::kind(tool).starts_with(kind));
-    let mut wanted = Vec::new();
-    if form != IncludeForm::Refused && params.traits().reasoning != Some(false) {
-        wanted.push("reasoning.encrypted_content");
+    let declared = |kind: &str| {
+        form == IncludeForm::All
+            && request.tools.iter().any(|tool| tools::kind(tool).starts_with(kind))
+    };
+    let reasons = form != IncludeForm::Refused && params.traits().reasoning != Some(false);
+    let mut has_logprobs = request.logprobs == Some(true);
+    if has_logprobs && params.is_renamed(Param::Logprobs) {
+        params.copy(request, Param::Logprobs)?;
+        has_logprobs = false;
     }
-    if form == IncludeForm::All {
-        for (kind, what) in [
-            ("web_search", "web_search_call.action.sources"),
-            ("file_search", "file_search_call.results"),
-            ("code_interpreter", "code_interpreter_call.outputs"),
-        ] {
-            if declared(kind) {
-                wanted.push(what);
-            }
-        }
+    let wanted = Included([
+        reasons.then_some("reasoning.encrypted_content"),
+        declared("web_search").then_some("web_search_call.action.sources"),
+        declared("file_search").then_some("file_search_call.results"),
+        declared("code_interpreter").then_some("code_interpreter_call.outputs"),
+        (has_logprobs && params.is_sent(Param::Logprobs)).then_some("message.output_text.logprobs"),
+    ]);
+    if wanted.0.iter().all(Option::is_none) { Ok(()) } else { params.field("include", &wanted) }
+}
+
+/// The fields to include. Not a list on the heap, because every request has them.
+struct Included([Option<&'static str>; 5]);
+
+impl Serialize for Included {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().flatten())
     }
-    if request.logprobs == Some(true) {
-        if params.is_renamed(Param::Logprobs) {
-            params.copy(request, Param::Logprobs)?;
-        } else if params.is_sent(Param::Logprobs) {
-            wanted.push("message.output_text.logprobs");
-        }
-    }
-    if wanted.is_empty() { Ok(()) } else { params.field("include", &wanted) }
 }
 
 /// Writes the form of the text and its verbosity.

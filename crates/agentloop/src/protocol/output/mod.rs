@@ -16,7 +16,7 @@ pub(crate) use form::{OutputForm, OutputParts};
 use super::restrict::Restricted;
 use super::{Order, codec};
 use crate::chat::{
-    ChatRequest, Draft, JsonSchemaFormat, OutputStrategy, ResponseFormat, ToolChoice,
+    ChatRequest, Draft, JsonSchemaFormat, OutputStrategy, ParamSet, ResponseFormat, ToolChoice,
     ToolDefinition, Warning, WarningKind,
 };
 use crate::error::{Error, ErrorKind, Result};
@@ -29,6 +29,8 @@ use crate::schema;
 #[derive(Debug)]
 pub(crate) struct Shaped<'r> {
     pub(crate) request: Draft<'r>,
+    /// The parameters that the request has a value for, once its rules are applied.
+    pub(crate) params: ParamSet,
     /// The name of the model to send; empty sends none.
     pub(crate) model: &'r str,
     /// What is known about the model of the request.
@@ -56,6 +58,7 @@ pub(crate) fn shape<'r>(target: &'r Target, restricted: &'r Restricted<'r>) -> R
     let request = &*restricted.request;
     let mut shaped = Shaped {
         request: Draft::new(request),
+        params: ParamSet::default(),
         model: &restricted.model,
         traits,
         headers: target.headers(),

@@ -18,6 +18,7 @@ pub(crate) use json::{apply_to_body, has_rules};
 pub(in crate::protocol) use writer::{Extra, ParamWriter};
 
 use super::codec;
+use super::output::Shaped;
 use crate::chat::{ChatRequest, Draft, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::provider::{Param, Provider, Rule, Ruling};
@@ -131,16 +132,18 @@ pub(crate) fn set_defaults(provider: &Provider, request: &mut Draft<'_>) -> Resu
     Ok(())
 }
 
-/// Applies the rules of a provider to a request, and returns a warning for each parameter that is not sent as it was
+/// Applies the rules of a provider to a request, sets the parameters that are left, and returns a warning for each parameter that is not sent as it was
 /// set.
 ///
 /// # Errors
 ///
 /// When a number of the request is infinite or not a number.
-pub(crate) fn apply(provider: &Provider, request: &mut Draft<'_>) -> Result<Vec<Warning>> {
+pub(crate) fn apply(provider: &Provider, shaped: &mut Shaped<'_>) -> Result<Vec<Warning>> {
     let mut warnings = Vec::new();
-    for param in Param::ALL.iter().copied() {
-        if !request.has(param) || (param == Param::Stop && !request.is_set(param)) {
+    let request = &mut shaped.request;
+    shaped.params = request.params();
+    for param in shaped.params.iter() {
+        if param == Param::Stop && !request.is_set(param) {
             continue;
         }
         if request.number(param).is_some_and(|value| !value.is_finite()) {
@@ -161,6 +164,7 @@ pub(crate) fn apply(provider: &Provider, request: &mut Draft<'_>) -> Result<Vec<
             } else {
                 warn(WarningKind::Dropped, &format!("{who} does not accept it"));
                 request.to_mut().clear(param);
+                shaped.params.remove(param);
             }
             continue;
         }

@@ -7,9 +7,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Place, path, place};
-use crate::chat::{ChatMessage, ChatRequest, Warning, WarningKind};
+use crate::chat::{ChatMessage, ChatRequest, ParamSet, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::json::ObjectWriter;
+use crate::protocol::output::Shaped;
 use crate::provider::model::ModelTraits;
 use crate::provider::{Param, Provider, Rule};
 
@@ -30,6 +31,8 @@ pub(in crate::protocol) struct ParamWriter<'a> {
     provider: &'a Provider,
     /// What is known of the model.
     traits: &'a ModelTraits,
+    /// The parameters that the request has a value for.
+    params: ParamSet,
     extra: &'a Map<String, Value>,
     mode: Extra,
     /// The fields that no field of the caller replaces.
@@ -45,14 +48,15 @@ pub(in crate::protocol) struct ParamWriter<'a> {
 impl<'a> ParamWriter<'a> {
     pub(in crate::protocol) fn new(
         provider: &'a Provider,
-        traits: &'a ModelTraits,
+        shaped: &Shaped<'a>,
         extra: &'a Map<String, Value>,
         mode: Extra,
         fixed: &'static [&'static str],
     ) -> Self {
         Self {
             provider,
-            traits,
+            traits: shaped.traits,
+            params: shaped.params,
             extra,
             mode,
             fixed,
@@ -107,9 +111,9 @@ impl<'a> ParamWriter<'a> {
         param: Param,
         value: Option<&T>,
     ) -> Result<bool> {
-        let (Some(value), Some(path)) = (value, path(self.provider, param)) else {
-            return Ok(false);
-        };
+        // Most parameters are not set, and their place is not looked up.
+        let Some(value) = value else { return Ok(false) };
+        let Some(path) = path(self.provider, param) else { return Ok(false) };
         if path.contains('.') {
             let value = serde_json::to_value(value).map_err(|error| {
                 Error::new(ErrorKind::InvalidRequest, format!("{param} cannot be written as JSON"))
@@ -124,11 +128,16 @@ impl<'a> ParamWriter<'a> {
         Ok(true)
     }
 
-    /// Writes a parameter as the request has it.
+    /// Writes a parameter as the request has it. It is the request that the writer was created for.
+    #[inline]
     pub(in crate::protocol) fn copy(&mut self, request: &ChatRequest, param: Param) -> Result<()> {
-        if !request.has(param) {
+        if !self.params.contains(param) {
             return Ok(());
         }
+        self.copy_set(request, param)
+    }
+
+    fn copy_set(&mut self, request: &ChatRequest, param: Param) -> Result<()> {
         let value = request.json(param).map_err(|error| {
             Error::new(ErrorKind::InvalidRequest, format!("{param} cannot be written as JSON"))
                 .with_source(error)
