@@ -14,8 +14,7 @@ use super::limit::{Limit, shorter};
 use super::secrets::RequestSecrets;
 use super::{Inner, Reading, Reply, encode, prepare_embed};
 use crate::chat::{
-    Access, ChatRequest, ChatResponse, EmbedRequest, ExtraHeaders, Protocol, RawParts, Warning,
-    WarningKind,
+    Access, ChatRequest, EmbedRequest, ExtraHeaders, Protocol, RawParts, Warning, WarningKind,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES};
@@ -132,11 +131,6 @@ impl Inner {
         self.chat(&request, stream, target).await.map(Response::Events)
     }
 
-    /// Sends a chat request past the middleware and waits for the complete response.
-    pub(crate) async fn complete(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        self.open_reply(request, false, None).await?.into_response()
-    }
-
     /// Sends a chat request past the middleware and returns the response as a stream.
     pub(crate) async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {
         self.chat(request, true, None).await
@@ -156,7 +150,7 @@ impl Inner {
     }
 
     /// Sends the request and reads the response up to its first content event, or to its end if it is not streamed.
-    async fn open_reply(
+    pub(super) async fn open_reply(
         &self,
         request: &ChatRequest,
         stream: bool,
@@ -222,7 +216,7 @@ impl Inner {
         encode::prepend(&mut encoded.warnings, fetched);
         let names = std::mem::take(&mut encoded.names);
         let (http, mut warnings) = self
-            .http_request(target, encoded, request.access.as_deref(), &request.extra_headers)
+            .http_request(target, &mut encoded, request.access.as_deref(), &request.extra_headers)
             .map_err(|error| {
                 error.with_provider(provider.name.as_ref()).with_model(&target.model)
             })?;
@@ -275,6 +269,7 @@ impl Inner {
             audio_format: provider.audio_format(request).map(str::to_owned),
         };
         let emitter = emitter.with_request_id(protocol::request_id(&head.headers));
+        target.headers().recycle(head.headers);
         let decoder = ChatDecoder::new(context);
         // An error before the first content gets the name of the model from `open_reply`.
         let model = stream.then_some(target.model.as_str());
@@ -292,9 +287,11 @@ impl Inner {
             let message = format!("{} has no API that counts tokens", provider.name);
             return Err(named(Error::new(ErrorKind::Unsupported, message)));
         }
-        let (encoded, _) = encode::encode_chat(Call::Count, &target, request).map_err(named)?;
-        let (http, _) = self
-            .http_request(&target, encoded, request.access.as_deref(), &request.extra_headers)
+        let (http, _) = encode::encode_chat(Call::Count, &target, request)
+            .and_then(|(mut encoded, _)| {
+                let access = request.access.as_deref();
+                self.http_request(&target, &mut encoded, access, &request.extra_headers)
+            })
             .map_err(named)?;
         let secrets = RequestSecrets::of(&http);
         let named = |error: Error| named(secrets.hide(error));
@@ -308,25 +305,25 @@ impl Inner {
         codec(provider.protocol.facts().counted_in).decode_count(provider, &body).map_err(named)
     }
 
-    /// Creates the HTTP request: adds the URL and the key to an encoded request. `extra_headers` are the headers that
-    /// the caller adds.
+    /// Creates the HTTP request: adds the URL and the key to an encoded request, which is left empty. `extra_headers` are
+    /// the headers that the caller adds.
     pub(super) fn http_request(
         &self,
         target: &Target,
-        encoded: Encoded,
+        encoded: &mut Encoded,
         access: Option<&Access>,
         extra_headers: &ExtraHeaders,
     ) -> Result<(HttpRequest<Bytes>, Vec<Warning>)> {
         let route = self.route(target, access)?;
-        let mut request = HttpRequest::new(encoded.body);
+        let mut request = HttpRequest::new(std::mem::take(&mut encoded.body));
         let (uri, is_readable) = self.registry.url(route.base_url, &encoded.path)?;
         *request.uri_mut() = uri;
-        *request.method_mut() = encoded.method;
-        *request.headers_mut() = encoded.headers;
+        *request.method_mut() = std::mem::take(&mut encoded.method);
+        *request.headers_mut() = std::mem::take(&mut encoded.headers);
         if route.is_foreign {
             remove_secret_headers(request.headers_mut(), extra_headers);
         }
-        let mut warnings = encoded.warnings;
+        let mut warnings = std::mem::take(&mut encoded.warnings);
         warnings.extend(route.warning);
         if let Some(name) = target.provider.auth.header_name()
             && let Some(key) = route.key

@@ -123,10 +123,11 @@ impl Inner {
         all: Limit,
     ) -> Result<Batch> {
         let provider = &target.provider;
-        let encoded =
-            codec(provider.protocol).encode_embed(provider, &target.model, request, texts)?;
-        let (http, warnings) =
-            self.http_request(target, encoded, request.access.as_deref(), &request.extra_headers)?;
+        let (http, warnings) = {
+            let (codec, access) = (codec(provider.protocol), request.access.as_deref());
+            let mut encoded = codec.encode_embed(provider, &target.model, request, texts)?;
+            self.http_request(target, &mut encoded, access, &request.extra_headers)?
+        };
         let secrets = RequestSecrets::of(&http);
         let limit = Limit::new("the embeddings", timeouts.first_content);
         let deadline = limit.deadline().min(all.deadline());

@@ -147,7 +147,7 @@ impl AgentLoop {
             // A client without middleware does not share the request and creates no events. That saves two copies of
             // the response (`tests/it/shortcuts.rs` counts them).
             if self.0.middleware.is_empty() {
-                return self.0.complete(&request).await;
+                return self.0.open_reply(&request, false, None).await?.into_response();
             }
             match self.run(Request::Chat(request.into_arc())).await? {
                 Response::Events(events) => events.response().await,
@@ -275,7 +275,8 @@ impl AgentLoop {
     ) -> Result<ChatStream> {
         // A complete response may arrive as its last event alone, but here all events are needed.
         if !streamed && self.0.middleware.is_empty() {
-            return Ok(ChatStream::from_response(&self.0.complete(&request).await?));
+            let reply = self.0.open_reply(&request, false, None).await?;
+            return Ok(ChatStream::from_response(&reply.into_response()?));
         }
         let request = if streamed { Request::Stream(request) } else { Request::Chat(request) };
         match self.run(request).await? {

@@ -36,8 +36,10 @@ impl Inner {
         let mut next: Option<String> = None;
         let mut bytes_left = MAX_MODEL_LIST_BYTES;
         for _ in 0..MAX_MODEL_PAGES {
-            let encoded = codec.encode_models(provider, next.as_deref())?;
-            let (http, _) = self.http_request(target, encoded, None, &ExtraHeaders::default())?;
+            let (http, _) = {
+                let mut encoded = codec.encode_models(provider, next.as_deref())?;
+                self.http_request(target, &mut encoded, None, &ExtraHeaders::default())?
+            };
             let secrets = RequestSecrets::of(&http);
             let limit = Limit::new("a page of the model list", self.timeouts.first_content);
             let deadline = limit.deadline().min(all.deadline());

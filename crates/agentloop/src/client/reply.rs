@@ -66,12 +66,18 @@ impl Reading {
     /// Chooses by the content type of the response. A provider may stream although it was not requested, or send a
     /// complete response to a streaming request.
     pub(crate) fn of(content_type: &str, stream: bool) -> Self {
-        let bytes = content_type.as_bytes();
-        let end = bytes.iter().position(|byte| *byte == b';').unwrap_or(bytes.len());
-        let kind = bytes[..end].trim_ascii();
-        if kind.eq_ignore_ascii_case(b"text/event-stream") {
+        let content_type = content_type.as_bytes();
+        // A name, and after it nothing but parameters.
+        let is = |name: &[u8]| {
+            let parts = content_type.trim_ascii_start().split_at_checked(name.len());
+            parts.is_some_and(|(start, rest)| {
+                let rest = rest.trim_ascii_start();
+                (rest.is_empty() || rest.starts_with(b";")) && start.eq_ignore_ascii_case(name)
+            })
+        };
+        if is(b"text/event-stream") {
             Self::Stream(SseReader::new())
-        } else if stream && !kind.eq_ignore_ascii_case(b"text/html") {
+        } else if stream && !is(b"text/html") {
             Self::Unknown(BytesMut::new(), Guesser::default())
         } else {
             // Includes HTML, for example a login page or the error page of a proxy: no stream looks like that.
@@ -196,7 +202,7 @@ impl Reply {
 
     /// Returns the complete response, after [`read_ahead`](Self::read_ahead) has read all of it.
     pub(crate) fn into_response(self: Box<Self>) -> Result<ChatResponse> {
-        self.emitter.into_response().ok_or_else(ended_early)
+        self.emitter.into_response(ended_early)
     }
 
     fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<ChatStreamEvent>>> {

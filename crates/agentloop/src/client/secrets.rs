@@ -4,6 +4,7 @@
 use bytes::Bytes;
 #[cfg(feature = "serve")]
 use http::HeaderMap;
+use http::uri::Authority;
 use http::{HeaderValue, Request};
 
 use crate::error::Error;
@@ -28,8 +29,8 @@ impl RequestSecrets {
             }
         }
         let uri = request.uri();
-        if uri.query().is_some() || uri.authority().is_some_and(|host| host.as_str().contains('@'))
-        {
+        let has_name = |host: &Authority| memchr::memchr(b'@', host.as_str().as_bytes()).is_some();
+        if uri.query().is_some() || uri.authority().is_some_and(has_name) {
             secrets.more.extend(mask::secrets(&uri.to_string()));
         }
         secrets

@@ -2,16 +2,20 @@
 
 use super::Emitter;
 use crate::chat::{ChatResponse, ChatStreamEvent};
+use crate::error::{Error, Result};
 
 impl Emitter {
-    /// Returns the complete response; `None` if the end has not arrived.
-    pub(crate) fn into_response(mut self: Box<Self>) -> Option<ChatResponse> {
+    /// Returns the complete response, or the error that `missing` returns if the end has not arrived.
+    pub(crate) fn into_response(
+        mut self: Box<Self>,
+        missing: impl FnOnce() -> Error,
+    ) -> Result<ChatResponse> {
         if self.complete {
-            return Some(self.fold.into_response());
+            return Ok(self.fold.into_response());
         }
-        match self.events.pop_back()? {
-            ChatStreamEvent::MessageDone { response } => Some(*response),
-            _ => None,
+        match self.events.pop_back() {
+            Some(ChatStreamEvent::MessageDone { response }) => Ok(*response),
+            _ => Err(missing()),
         }
     }
 

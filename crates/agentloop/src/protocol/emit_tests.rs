@@ -155,6 +155,7 @@ fn the_raw_response_counts_without_reducing_the_room_for_decoded_content() {
     emitter.record(&[0xff; 10]);
     emitter.done().unwrap();
     assert_eq!(emitter.held, 1030);
-    let response = emitter.into_response().unwrap();
+    let missing = || Error::new(ErrorKind::Protocol, "no end");
+    let response = emitter.into_response(missing).unwrap();
     assert_eq!(response.raw.map(|raw| raw.body.len()), Some(1030));
 }

@@ -42,7 +42,7 @@ pub(crate) fn of_chat(
 
 /// Returns the headers of the library and of the provider.
 fn without_extra(provider: &Provider, stream: bool) -> Result<HeaderMap> {
-    let mut headers = HeaderMap::with_capacity(8);
+    let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
     if stream {

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::Provider;
 use super::model::ModelTraits;
 use crate::error::Result;
+use crate::lock::lock;
 use crate::models::{ModelData, PriceBook, Restriction};
 use crate::secret::Secret;
 
@@ -59,12 +60,24 @@ pub(crate) struct RelayShape {
     pub(crate) headers: HeaderMap,
 }
 
-/// How many headers are added to those of a target: the key, the host, the length of the body, and one of a protocol.
+/// How many headers are added to those of a relayed chat: the key, the host, the length of the body, and one of a protocol.
+#[cfg(feature = "serve")]
 const ADDED_HEADERS: usize = 4;
+
+/// How many headers a request has room for: its own, the key, and those of the transport. hyper reads the head of the response into the
+/// same map.
+const ROOM_FOR_HEADERS: usize = 12;
+
+/// The largest map of headers that is kept for another request.
+const MAX_SPARE_HEADERS: usize = 48;
 
 /// The headers that every chat to a target has: of complete responses, and of streams.
 #[derive(Default)]
-pub(crate) struct KnownHeaders([OnceLock<HeaderMap>; 2]);
+pub(crate) struct KnownHeaders {
+    known: [OnceLock<Vec<(HeaderName, HeaderValue)>>; 2],
+    /// The map of an earlier response, empty. A map for a dozen headers is a large allocation.
+    spare: Mutex<Option<HeaderMap>>,
+}
 
 impl KnownHeaders {
     /// Returns a copy of the headers. `build` creates them for the first call.
@@ -77,19 +90,34 @@ impl KnownHeaders {
         stream: bool,
         build: impl FnOnce() -> Result<HeaderMap>,
     ) -> Result<HeaderMap> {
-        let place = &self.0[usize::from(stream)];
+        let place = &self.known[usize::from(stream)];
         let known = match place.get() {
             Some(known) => known,
             None => {
                 let headers = build()?;
-                place.get_or_init(|| headers)
+                let each = headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+                place.get_or_init(|| each.collect())
             }
         };
-        Ok(copy_with_room(known))
+        let spare = lock(&self.spare).take();
+        let mut headers = spare.unwrap_or_else(|| HeaderMap::with_capacity(ROOM_FOR_HEADERS));
+        for (name, value) in known {
+            headers.insert(name.clone(), value.clone());
+        }
+        Ok(headers)
+    }
+
+    /// Takes the headers of a response that are no longer needed. Their map is the next request's.
+    pub(crate) fn recycle(&self, mut headers: HeaderMap) {
+        if headers.capacity() <= MAX_SPARE_HEADERS {
+            headers.clear();
+            *lock(&self.spare) = Some(headers);
+        }
     }
 }
 
 /// Copies headers. A clone would have no room for the key and for the headers of the transport.
+#[cfg(feature = "serve")]
 fn copy_with_room(known: &HeaderMap) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(known.len() + ADDED_HEADERS);
     headers.extend(known.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -220,6 +248,8 @@ impl Target {
 
 #[cfg(test)]
 mod tests {
+    use http::header::ACCEPT;
+
     use super::*;
     use crate::error::{Error, ErrorKind};
 
@@ -238,6 +268,24 @@ mod tests {
         }
         assert!(target.key_header(&Secret::new("sk-\n")).is_err());
         assert!(!format!("{target:?}").contains("sk-first"));
+    }
+
+    #[test]
+    fn the_map_of_a_response_is_used_again_without_its_headers() {
+        let known = KnownHeaders::default();
+        let build = || Ok(HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("a"))]));
+        assert!(known.get(false, || Err(Error::new(ErrorKind::Config, "no"))).is_err());
+        let mut first = known.get(false, build).unwrap();
+        assert!(first.capacity() >= ROOM_FOR_HEADERS && first.len() == 1);
+        first.append("set-cookie", HeaderValue::from_static("1"));
+        first.append("set-cookie", HeaderValue::from_static("2"));
+        known.recycle(first);
+        for _ in 0..2 {
+            let again = known.get(false, build).unwrap();
+            assert_eq!((again.len(), &again[ACCEPT]), (1, &HeaderValue::from_static("a")));
+        }
+        known.recycle(HeaderMap::with_capacity(1000));
+        assert!(known.get(false, build).unwrap().capacity() <= MAX_SPARE_HEADERS);
     }
 
     #[test]

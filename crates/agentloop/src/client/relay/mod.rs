@@ -283,8 +283,9 @@ impl Inner {
                 encoded.headers.insert(name.clone(), value.clone());
             }
         }
+        let extra_headers = ExtraHeaders::default();
         let (http, warnings) =
-            self.http_request(&target, encoded, None, &ExtraHeaders::default()).map_err(named)?;
+            self.http_request(&target, &mut encoded, None, &extra_headers).map_err(named)?;
         Ok(Ready { target, http, warnings })
     }
 
