@@ -1,9 +1,15 @@
-//! Queries about the text that a decoder has emitted.
+//! Queries about what a decoder has emitted.
 
 use super::Emitter;
 use crate::chat::ResponsePart;
 
 impl Emitter {
+    /// Returns the id of the response.
+    #[cfg(any(feature = "gemini", feature = "openai-responses"))]
+    pub(crate) fn id(&self) -> &str {
+        &self.fold.response().id
+    }
+
     /// Returns whether the text of the response is the text that was sent: nothing of it has to be undone.
     pub(crate) fn keeps_text(&self) -> bool {
         self.output.is_none()

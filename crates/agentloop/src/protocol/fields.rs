@@ -20,8 +20,8 @@ use crate::nesting::{self, Tree};
 /// The fields of an object, in their order.
 #[derive(Debug, Default)]
 pub(crate) struct Fields<'a> {
-    /// Most objects have two fields, which then need no list.
-    first: [Option<Entry<'a>>; 2],
+    /// Most objects have up to four fields, which then need no list.
+    first: [Option<Entry<'a>>; 4],
     more: Vec<Entry<'a>>,
 }
 
@@ -30,8 +30,8 @@ type Entry<'a> = (Cow<'a, str>, Field<'a>);
 #[derive(Debug)]
 enum Field<'a> {
     Text(Cow<'a, str>),
-    /// A value that is not a string, under a name that is read.
-    Tree(Value),
+    /// A value that is not a string, under a name that is read. Boxed, because it is rare and would make every field as large.
+    Tree(Box<Value>),
     Raw(&'a RawValue),
 }
 
@@ -41,15 +41,8 @@ fn is_read(name: &str) -> bool {
 }
 
 impl<'a> Fields<'a> {
-    fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry<'a>> {
+    fn entries(&self) -> impl Iterator<Item = &Entry<'a>> {
         self.first.iter().flatten().chain(&self.more)
-    }
-
-    fn push(&mut self, entry: Entry<'a>) {
-        match self.first.iter_mut().find(|place| place.is_none()) {
-            Some(place) => *place = Some(entry),
-            None => self.more.push(entry),
-        }
     }
 
     /// Returns the names of the fields.
@@ -57,10 +50,17 @@ impl<'a> Fields<'a> {
         self.entries().map(|(name, _)| name.as_ref())
     }
 
+    /// Returns the last field of that name.
+    fn find(&self, name: &str) -> Option<&Field<'a>> {
+        let in_list = self.more.iter().rev().find(|(known, _)| known == name);
+        let mut first = self.first.iter().rev().flatten();
+        in_list.or_else(|| first.find(|(known, _)| known == name)).map(|(_, field)| field)
+    }
+
     /// Returns the text of a field that is read. Of a name that occurs twice the last one counts.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         debug_assert!(is_read(name), "{name} is not read");
-        match &self.entries().rfind(|(known, _)| known == name)?.1 {
+        match self.find(name)? {
             Field::Text(text) => Some(text),
             Field::Tree(_) | Field::Raw(_) => None,
         }
@@ -78,15 +78,15 @@ impl<'a> Fields<'a> {
     /// Returns the JSON of a field that is not read; `None` if it is `null`.
     pub(crate) fn raw(&self, name: &str) -> Option<&'a RawValue> {
         debug_assert!(!is_read(name), "{name} is read");
-        match self.entries().rfind(|(known, _)| known == name)?.1 {
-            Field::Raw(raw) => Some(raw).filter(|raw| raw.get() != "null"),
+        match self.find(name)? {
+            Field::Raw(raw) => Some(*raw).filter(|raw| raw.get() != "null"),
             Field::Text(_) | Field::Tree(_) => None,
         }
     }
 
     /// Returns a field that is a string; `None` if it is none.
     pub(crate) fn word(&self, name: &str) -> Option<Cow<'_, str>> {
-        match &self.entries().rfind(|(known, _)| known == name)?.1 {
+        match self.find(name)? {
             Field::Text(text) => Some(Cow::Borrowed(text)),
             Field::Raw(raw) => string(raw),
             Field::Tree(_) => None,
@@ -116,18 +116,21 @@ impl<'a> Fields<'a> {
     pub(crate) fn into_map_below(self, levels: usize) -> serde_json::Result<Map<String, Value>> {
         let room = Tree::room();
         let mut map = Map::with_capacity(self.entries().count());
-        for (name, field) in self.first.into_iter().flatten().chain(self.more) {
+        let mut add = |(name, field): Entry<'a>| {
             Tree::take_entry(&room, map.is_empty(), &name)?;
             let value = match field {
                 Field::Text(text) => Value::String(text.into_owned()),
-                Field::Tree(value) => value,
+                Field::Tree(value) => *value,
                 Field::Raw(raw) => match plain_string(raw) {
                     Some(text) => Value::String(text.to_owned()),
                     None => nesting::read_below(raw.get(), levels, &room)?,
                 },
             };
             map.insert(name.into_owned(), value);
-        }
+            Ok(())
+        };
+        self.first.into_iter().flatten().try_for_each(&mut add)?;
+        self.more.into_iter().try_for_each(&mut add)?;
         Ok(map)
     }
 
@@ -141,10 +144,13 @@ impl<'a> Fields<'a> {
             true => map.next_value_seed(Text)?,
             false => Field::Raw(map.next_value()?),
         };
-        if self.first.iter().all(Option::is_some) {
-            room::take(size_of::<Entry<'_>>())?;
+        match self.first.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some((name, field)),
+            None => {
+                room::take(size_of::<Entry<'_>>())?;
+                self.more.push((name, field));
+            }
         }
-        self.push((name, field));
         Ok(())
     }
 }
@@ -232,6 +238,11 @@ impl<'de> serde::Deserialize<'de> for Name<'de> {
     }
 }
 
+/// Returns a value that is not a string.
+fn tree<'a, E>(value: impl Into<Value>) -> Result<Field<'a>, E> {
+    Ok(Field::Tree(Box::new(value.into())))
+}
+
 /// Reads a string as text, and anything else as a tree.
 struct Text;
 
@@ -263,31 +274,31 @@ impl<'de> Visitor<'de> for Text {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Field<'de>, E> {
-        Ok(Field::Tree(Value::Bool(value)))
+        tree(value)
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Field<'de>, E> {
-        Ok(Field::Tree(value.into()))
+        tree(value)
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Field<'de>, E> {
-        Ok(Field::Tree(value.into()))
+        tree(value)
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Field<'de>, E> {
-        Ok(Field::Tree(value.into()))
+        tree(value)
     }
 
     fn visit_unit<E>(self) -> Result<Field<'de>, E> {
-        Ok(Field::Tree(Value::Null))
+        tree(Value::Null)
     }
 
     fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<Field<'de>, A::Error> {
-        Tree::inside(&Tree::room()).visit_seq(seq).map(Field::Tree)
+        Tree::inside(&Tree::room()).visit_seq(seq).and_then(tree)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Field<'de>, A::Error> {
-        Tree::inside(&Tree::room()).visit_map(map).map(Field::Tree)
+        Tree::inside(&Tree::room()).visit_map(map).and_then(tree)
     }
 }
 
@@ -299,16 +310,16 @@ mod tests {
     /// Found by reading: every object took its room from all that the thread read later.
     #[test]
     fn an_object_that_stands_alone_takes_room_for_itself_only() {
-        let json = r#"{"type":"tool_use","id":"1","name":"f","input":{}}"#;
+        let json = r#"{"type":"tool_use","id":"1","name":"f","input":{},"a":1,"b":2}"#;
         let raw: &RawValue = serde_json::from_str(json).unwrap();
         for _ in 0..=MAX_HELD_FREE_BYTES / size_of::<Entry<'_>>() {
-            assert_eq!(read(raw).unwrap().names().count(), 4);
+            assert_eq!(read(raw).unwrap().names().count(), 6);
         }
     }
 
     #[test]
     fn a_field_is_found_taken_and_removed_by_its_name() {
-        let json = r#"{"id":"a\u00e9","type":"t","n":1,"text":"x","id":"last"}"#;
+        let json = r#"{"id":"a\u00e9","type":"t","n":1,"signature":2,"text":"x","id":"last"}"#;
         let raw: &RawValue = serde_json::from_str(json).unwrap();
         let mut fields = read(raw).unwrap();
         assert_eq!(fields.word("id").as_deref(), Some("last"));
@@ -317,6 +328,9 @@ mod tests {
         assert_eq!(fields.word("id"), None);
         assert_eq!(fields.take_text("text").as_deref(), Some("x"));
         let map = fields.into_map().unwrap();
-        assert_eq!(Value::Object(map), serde_json::json!({ "type": "t", "n": 1, "text": "" }));
+        assert_eq!(
+            Value::Object(map),
+            serde_json::json!({ "type": "t", "n": 1, "signature": 2, "text": "" })
+        );
     }
 }

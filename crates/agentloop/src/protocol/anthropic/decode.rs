@@ -49,7 +49,7 @@ impl Decoder {
     /// Starts the message. A second start is ignored. A stream may start with blocks, like a complete body.
     pub(super) fn message(
         &mut self,
-        message: Message<'_>,
+        message: &mut Message<'_>,
         mode: Mode,
         emitter: &mut Emitter,
     ) -> Result<()> {
@@ -68,17 +68,17 @@ impl Decoder {
         self.keep_raw("diagnostics", message.diagnostics, emitter)?;
         self.keep_raw("contextManagement", message.context_management, emitter)?;
         self.keep_text("provider", message.provider.non_empty(), emitter)?;
-        for block in message.content {
+        for block in std::mem::take(&mut message.content) {
             self.blocks.complete(block, id, emitter)?;
         }
         let end = Delta {
-            stop_reason: message.stop_reason,
-            stop_sequence: message.stop_sequence,
+            stop_reason: std::mem::take(&mut message.stop_reason),
+            stop_sequence: std::mem::take(&mut message.stop_sequence),
             stop_details: message.stop_details,
             container: message.container,
             ..Delta::default()
         };
-        self.message_delta(&end, message.usage.0, emitter)
+        self.message_delta(&end, message.usage.0.take(), emitter)
     }
 
     pub(super) fn block(

@@ -63,12 +63,12 @@ impl Decode for Decoder {
         }
         let mut message = Message::default();
         let Err(error) = fill_json_body(body, &mut message) else {
-            return self.whole(message, body, emitter);
+            return self.whole(&mut message, body, emitter);
         };
         let body = mended(body, &error).ok_or(error)?;
         let mut message = Message::default();
         fill_json(&body, &mut message)?;
-        self.whole(message, &body, emitter)
+        self.whole(&mut message, &body, emitter)
     }
 
     // The usage comes with several events. It is emitted once, because each event would copy all of it.
@@ -91,7 +91,7 @@ impl Decoder {
         let index = event.index.0.unwrap_or(0);
         match event.kind.non_empty().unwrap_or(name) {
             "message_start" => {
-                let message = event.message.0.take().unwrap_or_default();
+                let message = event.message.0.get_or_insert_default();
                 self.message(message, Mode::Stream, emitter)?;
             }
             "content_block_start" => {
@@ -123,7 +123,12 @@ impl Decoder {
         Ok(Flow::Continue)
     }
 
-    fn whole(&mut self, message: Message<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+    fn whole(
+        &mut self,
+        message: &mut Message<'_>,
+        body: &[u8],
+        emitter: &mut Emitter,
+    ) -> Result<()> {
         let is_message = message.kind.0.as_deref() == Some("message")
             || message.role.non_empty().is_some()
             || !message.content.is_empty();

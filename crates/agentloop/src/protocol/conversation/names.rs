@@ -13,9 +13,12 @@ pub(crate) enum NamePattern {
     Dotted128,
 }
 
-/// The names that are sent in place of names that the provider does not take.
+/// The names that are sent in place of names that the provider does not take. Mostly there are none, which costs nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ToolNames {
+pub(crate) struct ToolNames(Option<Box<Replaced>>);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Replaced {
     /// The name that is sent for each original.
     sent: BTreeMap<String, String>,
     /// The original of each name that is sent.
@@ -25,22 +28,25 @@ pub(crate) struct ToolNames {
 impl ToolNames {
     /// Sends `sent` in place of `original`.
     pub(crate) fn replace(&mut self, original: &str, sent: &str) {
-        self.original.insert(sent.to_owned(), original.to_owned());
-        self.sent.insert(original.to_owned(), sent.to_owned());
+        let names = self.0.get_or_insert_default();
+        names.original.insert(sent.to_owned(), original.to_owned());
+        names.sent.insert(original.to_owned(), sent.to_owned());
     }
 
     /// Returns the name to send.
     pub(crate) fn sent<'a>(&'a self, original: &'a str) -> &'a str {
-        self.sent.get(original).map_or(original, String::as_str)
+        let names = self.0.as_ref();
+        names.and_then(|names| names.sent.get(original)).map_or(original, String::as_str)
     }
 
     /// Returns the name that the caller uses.
     pub(crate) fn original<'a>(&'a self, sent: &'a str) -> &'a str {
-        self.original.get(sent).map_or(sent, String::as_str)
+        let names = self.0.as_ref();
+        names.and_then(|names| names.original.get(sent)).map_or(sent, String::as_str)
     }
 
     /// Returns whether all names are sent unchanged.
     pub(crate) fn is_empty(&self) -> bool {
-        self.sent.is_empty()
+        self.0.is_none()
     }
 }

@@ -9,10 +9,9 @@ use super::wire::{Candidate, Chunk};
 use crate::calendar;
 use crate::chat::{Logprobs, TokenLogprob};
 use crate::error::Result;
-use crate::hash;
 use crate::nesting;
 use crate::protocol::rest::Kept;
-use crate::protocol::{DecodeContext, Emitter};
+use crate::protocol::{DecodeContext, Emitter, ReportedCost};
 
 /// Reads one response.
 #[derive(Debug)]
@@ -62,7 +61,7 @@ impl Decoder {
             rest: Kept::default(),
             usage_rest: Kept::default(),
             blocked: None,
-            ids: CallIds::new(hash::random()),
+            ids: CallIds::default(),
             tokens: TokenCounts::default(),
         }
     }
@@ -74,18 +73,25 @@ impl Decoder {
         emitter: &mut Emitter,
     ) -> Result<()> {
         let id = chunk.response_id.non_empty().unwrap_or_default();
-        if self.ids.response_id.is_empty() {
-            id.clone_into(&mut self.ids.response_id);
-        }
-        if !emitter.is_started() {
+        if emitter.is_started() {
+            self.ids.learn(id);
+        } else {
+            self.ids.is_given = !id.is_empty();
             let asked = self.context.model();
             let model = chunk.model_version.non_empty().unwrap_or(asked);
             let created = chunk.create_time.non_empty().and_then(calendar::read_rfc3339);
             emitter.start(id, model, created);
         }
-        // It comes with every chunk.
         if let Some(tokens) = &chunk.usage_metadata.0 {
-            self.tokens.keep(tokens);
+            match mode {
+                // They come with every chunk, and the last ones count.
+                Mode::Stream => self.tokens.keep(tokens),
+                Mode::Whole => {
+                    if let Some(usage) = tokens.usage() {
+                        emitter.usage(usage, ReportedCost::Absent);
+                    }
+                }
+            }
             tokens.keep_words(&mut self.metadata);
             self.usage_rest.keep(&tokens.rest);
         }

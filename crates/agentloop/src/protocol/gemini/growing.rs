@@ -21,6 +21,7 @@ use crate::chat::{
     ProviderState, ResponsePart, ServerToolResultPart, Weight as _,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::hash;
 use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
@@ -32,27 +33,37 @@ use crate::protocol::rest::Kept;
 /// response.
 #[derive(Debug, Default)]
 pub(super) struct CallIds {
-    pub(super) response_id: String,
-    salt: u64,
+    /// Whether the id of the response is the provider's.
+    pub(super) is_given: bool,
+    /// The provider's id, if it came after the start of the response.
+    late_id: String,
+    /// In place of the id of a response that has none, once it is needed.
+    salt: Option<u64>,
     count: u32,
     used: HashSet<String>,
 }
 
 impl CallIds {
-    pub(super) fn new(salt: u64) -> Self {
-        Self { salt, ..Self::default() }
+    /// Takes an id that a further chunk has.
+    pub(super) fn learn(&mut self, id: &str) {
+        if !self.is_given && self.late_id.is_empty() {
+            id.clone_into(&mut self.late_id);
+        }
     }
 
-    fn next(&mut self, given: Option<&str>) -> String {
+    /// Returns the next id: the one that is `given`, or one that is made from that of the response.
+    fn next(&mut self, given: Option<&str>, response_id: &str) -> String {
         let id = match given.filter(|id| !self.used.contains(*id)) {
             Some(id) => id.to_owned(),
             None => {
                 let count = self.count;
                 self.count += 1;
-                if self.response_id.is_empty() {
-                    format!("call_{:016x}_{count}", self.salt)
-                } else {
-                    format!("call_{}_{count}", short(&self.response_id))
+                match if self.is_given { response_id } else { &self.late_id } {
+                    "" => {
+                        let salt = *self.salt.get_or_insert_with(hash::random);
+                        format!("call_{salt:016x}_{count}")
+                    }
+                    id => format!("call_{}_{count}", short(id)),
                 }
             }
         };
@@ -316,7 +327,7 @@ impl CandidateState {
         if let Some(id) = given {
             state.insert("id".to_owned(), Value::from(id));
         }
-        let id = ids.next(given);
+        let id = ids.next(given, emitter.id());
         emitter.charge(2 * size_of::<String>() + id.len())?;
         let start = PartStart::ToolCall { id, name: name.to_owned() };
         if goes_on || call.partial_args.is_some() {

@@ -54,21 +54,50 @@ fill!(Share { "modality" => modality, "tokenCount" => token_count; });
 const MODALITIES: [&str; 6] =
     ["MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "VIDEO", "AUDIO", "DOCUMENT"];
 
-/// The last token counts, until they are needed.
-#[derive(Debug, Default)]
-pub(super) struct TokenCounts {
+/// The numbers among the token counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
     prompt: Int,
     candidates: Int,
     total: Int,
     thoughts: Int,
     cached: Int,
     tool_use: Int,
+}
+
+/// The last token counts of a stream, until they are needed.
+#[derive(Debug, Default)]
+pub(super) struct TokenCounts {
+    counts: Option<Counts>,
     prompt_shares: Vec<String>,
     candidates_shares: Vec<String>,
     tool_use_shares: Vec<String>,
 }
 
 impl Tokens<'_> {
+    /// Returns the numbers, or `None` if there are none.
+    fn counts(&self) -> Option<Counts> {
+        let counts = Counts {
+            prompt: self.prompt_token_count,
+            candidates: self.candidates_token_count,
+            total: self.total_token_count,
+            thoughts: self.thoughts_token_count,
+            cached: self.cached_content_token_count,
+            tool_use: self.tool_use_prompt_token_count,
+        };
+        let Counts { prompt, candidates, total, thoughts, cached, tool_use } = counts;
+        let all = [prompt, candidates, total, thoughts, cached, tool_use];
+        all.iter().any(|count| count.0.is_some()).then_some(counts)
+    }
+
+    /// Returns the usage of a complete response, or `None` if there are no token counts.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        let prompt = json(&self.prompt_tokens_details);
+        let tool_use = json(&self.tool_use_prompt_tokens_details);
+        let candidates = json(&self.candidates_tokens_details);
+        self.counts()?.usage(prompt.chain(tool_use), candidates)
+    }
+
     /// Keeps the words among the counts: the tier that served the call, in lower case, and how its traffic is paid.
     ///
     /// Vertex names the tier in the type of the traffic. Traffic that was paid for in advance is a tier without a price
@@ -101,21 +130,8 @@ impl Tokens<'_> {
 impl TokenCounts {
     /// Replaces the earlier counts.
     pub(super) fn keep(&mut self, tokens: &Tokens<'_>) {
-        let Tokens {
-            prompt_token_count: prompt,
-            candidates_token_count: candidates,
-            total_token_count: total,
-            thoughts_token_count: thoughts,
-            cached_content_token_count: cached,
-            tool_use_prompt_token_count: tool_use,
-            ..
-        } = *tokens;
-        let counts = [prompt, candidates, total, thoughts, cached, tool_use];
-        if counts.iter().all(|count| count.0.is_none()) {
-            return;
-        }
-        (self.prompt, self.candidates, self.total) = (prompt, candidates, total);
-        (self.thoughts, self.cached, self.tool_use) = (thoughts, cached, tool_use);
+        let Some(counts) = tokens.counts() else { return };
+        self.counts = Some(counts);
         keep_shares(&mut self.prompt_shares, &tokens.prompt_tokens_details);
         keep_shares(&mut self.candidates_shares, &tokens.candidates_tokens_details);
         keep_shares(&mut self.tool_use_shares, &tokens.tool_use_prompt_tokens_details);
@@ -123,15 +139,24 @@ impl TokenCounts {
 
     /// Returns the usage, or `None` if there are no token counts.
     pub(super) fn usage(&self) -> Option<Usage> {
+        let prompt = self.prompt_shares.iter().chain(&self.tool_use_shares);
+        let candidates = self.candidates_shares.iter();
+        self.counts?.usage(prompt.map(String::as_str), candidates.map(String::as_str))
+    }
+}
+
+impl Counts {
+    /// Returns the usage, with the shares of the modalities in JSON.
+    fn usage<'s>(
+        self,
+        prompt_shares: impl Iterator<Item = &'s str>,
+        completion_shares: impl Iterator<Item = &'s str>,
+    ) -> Option<Usage> {
         let sum = |a: Int, b: Int| match (a.unsigned(), b.unsigned()) {
             (None, None) => None,
             (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
         };
-        let mut prompt = BTreeMap::new();
-        add(&mut prompt, &self.prompt_shares);
-        add(&mut prompt, &self.tool_use_shares);
-        let mut completion = BTreeMap::new();
-        add(&mut completion, &self.candidates_shares);
+        let (prompt, completion) = (add(prompt_shares), add(completion_shares));
         let usage = Usage {
             // Tokens that the provider's own tools add to the prompt are prompt tokens.
             prompt_tokens: sum(self.prompt, self.tool_use),
@@ -151,16 +176,20 @@ impl TokenCounts {
     }
 }
 
+fn json<'s>(shares: &'s List<&RawValue>) -> impl Iterator<Item = &'s str> {
+    shares.0.iter().map(|share| share.get())
+}
+
 /// They hardly ever change from chunk to chunk.
 fn keep_shares(kept: &mut Vec<String>, shares: &List<&RawValue>) {
-    let shares = || shares.0.iter().map(|share| share.get());
-    if !shares().eq(kept.iter().map(String::as_str)) {
+    if !json(shares).eq(kept.iter().map(String::as_str)) {
         kept.clear();
-        kept.extend(shares().map(str::to_owned));
+        kept.extend(json(shares).map(str::to_owned));
     }
 }
 
-fn add(sums: &mut BTreeMap<String, u64>, shares: &[String]) {
+fn add<'s>(shares: impl Iterator<Item = &'s str>) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
     for json in shares {
         let mut share = Share::default();
         let read = share.fill(&mut serde_json::Deserializer::from_str(json));
@@ -171,6 +200,7 @@ fn add(sums: &mut BTreeMap<String, u64>, shares: &[String]) {
             *sum = sum.saturating_add(tokens);
         }
     }
+    sums
 }
 
 fn modality(raw: &RawValue) -> Option<String> {
@@ -200,6 +230,9 @@ mod tests {
         for json in chunks {
             let mut tokens = Tokens::default();
             fill_json(json.as_bytes(), &mut tokens).unwrap();
+            let mut alone = TokenCounts::default();
+            alone.keep(&tokens);
+            assert_eq!(tokens.usage(), alone.usage(), "a complete response has the same");
             kept.keep(&tokens);
         }
         kept.usage()

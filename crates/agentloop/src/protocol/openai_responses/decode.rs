@@ -52,7 +52,7 @@ impl Decoder {
         let asked = self.context.model();
         let created = response.created_at.0.filter(|at| *at > 0);
         emitter.start(id, response.model.non_empty().unwrap_or(asked), created);
-        self.items.set_response(id, response.tools);
+        self.items.set_tools(response.tools);
         emitter.ensure_choice(0)
     }
 

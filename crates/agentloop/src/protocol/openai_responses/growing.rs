@@ -28,7 +28,6 @@ pub(super) use thinking::Source;
 
 use super::wire_item::WireItem;
 use crate::error::{Error, ErrorKind, Result};
-use crate::hash;
 use crate::limits::MAX_PARTS;
 use crate::protocol::Emitter;
 use crate::protocol::lenient::Few;
@@ -61,15 +60,11 @@ pub(super) struct Place<'a> {
 
 impl Items {
     pub(super) fn new(audio_format: Option<String>) -> Self {
-        let seed = hash::random();
-        Self { common: Common { audio_format, seed, ..Common::default() }, ..Self::default() }
+        Self { common: Common { audio_format, ..Common::default() }, ..Self::default() }
     }
 
-    /// Sets the response that the items belong to, and the tools that were declared for it.
-    pub(super) fn set_response(&mut self, id: &str, tools: Option<&RawValue>) {
-        if !id.is_empty() {
-            self.common.seed = hash::fnv64(hash::FNV64, id.as_bytes());
-        }
+    /// Sets the tools that were declared for the response.
+    pub(super) fn set_tools(&mut self, tools: Option<&RawValue>) {
         // xAI reports the steps of its own tools as calls of custom tools that the request does not declare (recording
         // xai-stream-citations-search-results-98ebabf3, 2026).
         self.common.provider_runs_custom = tools
@@ -136,6 +131,14 @@ impl Items {
 
     /// Reads the list of all items.
     pub(super) fn listed(&mut self, list: Few<WireItem<'_>>, emitter: &mut Emitter) -> Result<()> {
+        // Before a complete body nothing was reported: no item has to be found, and none is looked for later.
+        if self.list.is_empty() {
+            for (at, wire) in list.into_iter().enumerate() {
+                check_count(at)?;
+                Item::default().finish(Some(wire), false, &mut self.common, emitter)?;
+            }
+            return Ok(());
+        }
         let renamed = self.renamed(&list);
         for (index, wire) in (0i64..).zip(list) {
             let (id, kind) = (wire.word("id"), wire.kind());
@@ -160,9 +163,6 @@ impl Items {
     /// Returns the items to which the list gives another id than they had before, or none: some providers do, or leave
     /// out others.
     fn renamed(&self, list: &Few<WireItem<'_>>) -> Renamed {
-        if self.list.is_empty() {
-            return Renamed::default();
-        }
         let ids: HashSet<Cow<'_, str>> = list.iter().map(|wire| wire.word("id")).collect();
         let renamed = Renamed::default();
         for (at, place) in self.places.places().iter().enumerate() {
@@ -187,8 +187,7 @@ impl Items {
             Some(at) => at,
             None => self.begin(index, wire.kind(), &wire.word("id"), emitter)?,
         };
-        let cut = wire.word("status") == "incomplete";
-        self.list[at].finish(Some(wire), cut, &mut self.common, emitter)
+        self.list[at].finish(Some(wire), false, &mut self.common, emitter)
     }
 
     fn begin(
@@ -199,10 +198,7 @@ impl Items {
         emitter: &mut Emitter,
     ) -> Result<usize> {
         let at = self.list.len();
-        if at >= MAX_PARTS {
-            let message = format!("the response has more than {MAX_PARTS} items");
-            return Err(Error::new(ErrorKind::TooLarge, message));
-        }
+        check_count(at)?;
         let index = index.unwrap_or(i64::try_from(at).unwrap_or(i64::MAX));
         emitter.charge(size_of::<Entry>() + PLACE_BYTES + 2 * (id.len() + kind.len()))?;
         self.places.add(kind, id, index);
@@ -320,6 +316,15 @@ impl Entry {
         }
         self.item.finish(wire, cut, common, emitter)
     }
+}
+
+/// Checks that a response may have one more item than `count`.
+fn check_count(count: usize) -> Result<()> {
+    if count < MAX_PARTS {
+        return Ok(());
+    }
+    let message = format!("the response has more than {MAX_PARTS} items");
+    Err(Error::new(ErrorKind::TooLarge, message))
 }
 
 fn declares_custom(tools: &str) -> bool {

@@ -13,6 +13,7 @@ use super::thinking::{Source, Thinking};
 use super::tool_calls::{self, Growing, Kind};
 use crate::chat::{ResponsePart, Weight as _};
 use crate::error::{Error, ErrorKind, Result};
+use crate::hash;
 use crate::protocol::Emitter;
 use crate::protocol::openai_responses::wire_item::{Content, WireItem};
 
@@ -41,8 +42,6 @@ pub(super) struct Common {
     pub(super) unnamed: usize,
     pub(super) refused: bool,
     pub(super) provider_runs_custom: bool,
-    /// For ids that the provider should have made.
-    pub(super) seed: u64,
     pub(super) audio_format: Option<String>,
 }
 
@@ -119,7 +118,8 @@ impl Item {
         }
     }
 
-    /// Ends the item. `wire` is all of it, if the provider sent that; `cut` is set if it was cut off.
+    /// Ends the item. `wire` is all of it, if the provider sent that, and reports whether the item was cut off; else `cut` is set if
+    /// it was.
     pub(super) fn finish(
         &mut self,
         wire: Option<WireItem<'_>>,
@@ -140,6 +140,7 @@ impl Item {
             return Ok(());
         }
         let mut fields = wire.map(WireItem::into_fields).transpose()?;
+        let cut = fields.as_ref().map_or(cut, |all| word(all, "status") == "incomplete");
         if let Self::Whole(_) = self
             && let Some(all) = fields.take()
         {
@@ -186,7 +187,7 @@ impl Common {
         let id = match kind {
             Kind::Call | Kind::Custom => self.call_id(fields, emitter)?,
             Kind::Server | Kind::Code => {
-                self.latest = self.provider_id(fields);
+                self.latest = self.provider_id(fields, emitter);
                 self.latest.clone()
             }
         };
@@ -197,7 +198,7 @@ impl Common {
     fn call_id(&mut self, fields: &Fields, emitter: &mut Emitter) -> Result<String> {
         let id = match first(fields, &["call_id", "id"]) {
             Some(id) if !self.calls.contains(id) => id.to_owned(),
-            _ => format!("call_{:016x}_{}", self.seed, self.call_count),
+            _ => format!("call_{:016x}_{}", seed(emitter), self.call_count),
         };
         self.call_count += 1;
         emitter.charge(2 * size_of::<String>() + id.len())?;
@@ -207,11 +208,11 @@ impl Common {
 
     /// Returns the id of a tool that the provider ran. It is copied to each result. An id that is too long for that is
     /// replaced, because nothing has to be sent back with it.
-    fn provider_id(&mut self, fields: &Fields) -> String {
+    fn provider_id(&mut self, fields: &Fields, emitter: &Emitter) -> String {
         let short = |id: &&str| id.len() <= MAX_REPEATED_BYTES;
         first(fields, &["call_id", "id"]).filter(short).map(str::to_owned).unwrap_or_else(|| {
             self.unnamed += 1;
-            format!("host_{:016x}_{}", self.seed, self.unnamed)
+            format!("host_{:016x}_{}", seed(emitter), self.unnamed)
         })
     }
 
@@ -230,11 +231,16 @@ impl Common {
             self.calls.remove(&id);
             id
         } else {
-            self.provider_id(&fields)
+            self.provider_id(&fields, emitter)
         };
         let parts: Vec<ResponsePart> = complete::parts(fields, &id, emitter.provider());
         parts.into_iter().try_for_each(|part| emitter.whole(0, part))
     }
+}
+
+/// Returns what is in the ids that the provider should have made: a number that other responses do not have.
+fn seed(emitter: &Emitter) -> u64 {
+    hash::fnv64(hash::FNV64, emitter.id().as_bytes())
 }
 
 fn first<'a>(fields: &'a Fields, names: &[&str]) -> Option<&'a str> {

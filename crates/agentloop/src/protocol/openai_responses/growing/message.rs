@@ -154,11 +154,22 @@ impl Message {
     pub(super) fn content(
         &mut self,
         index: Option<i64>,
-        mut content: Content<'_>,
+        content: Content<'_>,
         done: bool,
         emitter: &mut Emitter,
     ) -> Result<()> {
         let Some(refusal) = content.is_refusal() else { return Ok(()) };
+        self.passage(index, content, refusal, done, emitter)
+    }
+
+    fn passage(
+        &mut self,
+        index: Option<i64>,
+        mut content: Content<'_>,
+        refusal: bool,
+        done: bool,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
         let passage = self.at(index, refusal, emitter)?;
         if !done {
             return Ok(());
@@ -187,7 +198,7 @@ impl Message {
         let mut others = Vec::new();
         for (index, content) in (0i64..).zip(contents) {
             match content.is_refusal() {
-                Some(_) => self.content(Some(index), content, true, emitter)?,
+                Some(refusal) => self.passage(Some(index), content, refusal, true, emitter)?,
                 None => others.push(content),
             }
         }
@@ -241,6 +252,9 @@ impl Passage {
     }
 
     fn citations(&mut self, list: Vec<Value>, emitter: &mut Emitter) -> Result<()> {
+        if list.is_empty() {
+            return Ok(());
+        }
         self.citations += list.len();
         for citation in citations::from_values(list, emitter.provider()) {
             emitter.delta(0, self.part, PartDelta::Citation { citation })?;
@@ -249,6 +263,9 @@ impl Passage {
     }
 
     fn logprobs(&mut self, tokens: &[Value], emitter: &mut Emitter) {
+        if tokens.is_empty() {
+            return;
+        }
         let content: Vec<TokenLogprob> = tokens.iter().filter_map(logprobs::token).collect();
         self.has_logprobs |= !content.is_empty();
         emitter.logprobs(0, Logprobs { content, ..Logprobs::default() });
