@@ -25,7 +25,7 @@ rm -rf "$work"
 /// Runs a server until its input ends, which happens with the process of the test. The folder is deleted unless the input says
 /// `keep`.
 ///
-/// A PostgreSQL 15 that is told to stop while it accepts a connection sometimes sleeps for a minute with one child left (seen on
+/// A PostgreSQL 15 that gets the signal to stop while it accepts a connection sometimes sleeps for a minute with one child left (seen on
 /// 2026-11-16: a test took 65 seconds instead of 2). Another signal wakes it, and it ends with its last child.
 const WATCH: &str = r#"
 folder=$1; shift
