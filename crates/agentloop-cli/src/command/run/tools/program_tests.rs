@@ -117,10 +117,17 @@ async fn a_program_that_does_not_end_is_ended() {
     assert_eq!(error, "the program was ended after 0.3 seconds");
 }
 
-/// Returns whether a process has this word in its command line.
-fn is_running(word: &str) -> bool {
-    let listed = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap();
-    String::from_utf8_lossy(&listed.stdout).contains(word)
+/// Returns whether no process has this word in its command line. One that was killed stays in the list for a moment on a busy
+/// machine, so it looks again for ten seconds; those of the tests would run for a day.
+async fn has_ended(word: &str) -> bool {
+    for _ in 0..500 {
+        let listed = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap();
+        if !String::from_utf8_lossy(&listed.stdout).contains(word) {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    false
 }
 
 #[tokio::test]
@@ -139,7 +146,7 @@ async fn nothing_outlives_the_program() {
         let script = script.replace("{0}", &unique);
         let shown = run(&sh(&script), json!({ "text": "x" })).await;
         assert_eq!(shown.as_deref(), Ok("started"), "{script}");
-        assert!(!is_running(&format!("sleep 9{unique}")), "{script}");
+        assert!(has_ended(&format!("sleep 9{unique}")).await, "{script}");
     }
     // A call that is cancelled ends its processes as well.
     let unique = format!("7{id}.25");
@@ -147,5 +154,5 @@ async fn nothing_outlives_the_program() {
     let arguments = json!({ "text": "x" });
     let cancelled = tokio::time::timeout(Duration::from_millis(500), endless.run(&arguments)).await;
     assert!(cancelled.is_err());
-    assert!(!is_running(&format!("sleep 9{unique}")));
+    assert!(has_ended(&format!("sleep 9{unique}")).await);
 }
