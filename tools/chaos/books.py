@@ -98,7 +98,7 @@ def check_rows(stage, rows):
 
 
 def check_budgets(stage, rows, failures):
-    """Compares what keys with small budgets have spent with what docs/gateway.md allows ("Without Redis").
+    """Compares what keys with small budgets have spent with what docs/gateway/nodes.md allows ("Without Redis").
 
     - Σ max(0, cost − reserved) in any case;
     - (nodes − 1 + restarts) / nodes × what was left one second before the first gateway lost Redis, if one did while the key was used.

@@ -18,7 +18,7 @@ Debian packages of PostgreSQL and Redis. What is checked afterwards:
 - an estimated row differs from the bill by at most the amount that was reserved;
 - calls that the provider refused have no row, and those of the cache cost nothing;
 - the journals have no reservation without an end, and no row that is not stored;
-- keys with a small budget have not spent more than it and the bound of docs/gateway.md;
+- keys with a small budget have not spent more than it and the bound of docs/gateway/teams.md;
 - no call of a key with a large budget failed, except those that a kill ended.
 """
 

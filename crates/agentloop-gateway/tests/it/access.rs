@@ -93,7 +93,7 @@ async fn unknown_models_and_paths_are_404_in_the_callers_format() {
     assert_eq!(stage.post("/v1/chat/completions", &body).await.status, 400);
 }
 
-/// What agents ask before they begin (gateway.md, section 11).
+/// What agents ask before they begin.
 #[tokio::test]
 async fn probes_of_agents_are_answered_without_a_key() {
     let stage = Stage::start(Simulator::new()).await;

@@ -1,4 +1,4 @@
-//! Figures for docs/gateway.md. Run with
+//! Figures for docs/gateway/nodes.md. Run with
 //! `cargo nextest run -p agentloop-gateway --features redis --run-ignored only -E 'test(figures)' --no-capture`.
 
 use std::time::Instant;
