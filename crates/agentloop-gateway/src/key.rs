@@ -241,12 +241,18 @@ pub(crate) fn hash(value: &str) -> Hash {
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
     let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        text.extend([digit(byte >> 4), digit(byte & 15)]);
-    }
+    push_hex(&mut text, bytes);
     text
+}
+
+/// Appends bytes as hexadecimal digits.
+pub(crate) fn push_hex(text: &mut String, bytes: &[u8]) {
+    let digit = |value: u8| char::from(if value < 10 { b'0' + value } else { b'a' + value - 10 });
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
+    }
 }
 
 fn read_hash(hex: &str) -> Option<Hash> {

@@ -31,7 +31,7 @@ fn ledger(rows: Vec<LedgerRow>) -> Folder {
     let home = Folder::with([]);
     let store = SqliteStore::open(home.path().join(".local/share/agentloop/gateway.db")).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(store.append(rows)).unwrap();
+    runtime.block_on(store.append(rows.into())).unwrap();
     home
 }
 

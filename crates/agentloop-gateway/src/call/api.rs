@@ -52,9 +52,12 @@ pub(crate) fn protocol_of_path(path: &str, headers: &HeaderMap) -> Protocol {
     let (protocols, rest) = prefixed(path);
     match protocols {
         [protocol] => *protocol,
-        _ if headers.contains_key("anthropic-version") || rest.contains("/messages") => {
-            Protocol::Anthropic
+        _ if headers.contains_key("anthropic-version") => Protocol::Anthropic,
+        // The most frequent path: it is not searched for the others.
+        _ if rest == "/v1/chat/completions" && !headers.contains_key("x-goog-api-key") => {
+            Protocol::OpenAiChat
         }
+        _ if rest.contains("/messages") => Protocol::Anthropic,
         _ if rest.starts_with("/v1beta") || headers.contains_key("x-goog-api-key") => {
             Protocol::Gemini
         }

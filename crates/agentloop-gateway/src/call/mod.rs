@@ -359,7 +359,10 @@ impl Random {
 
 /// Returns a new id for a request.
 fn new_id() -> String {
-    format!("req_{}", key::hex(&RANDOM.with_borrow_mut(Random::next_id)))
+    let mut id = String::with_capacity("req_".len() + 2 * ID_BYTES);
+    id.push_str("req_");
+    key::push_hex(&mut id, &RANDOM.with_borrow_mut(Random::next_id));
+    id
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::store::LedgerRow;
 #[derive(Debug)]
 pub(crate) struct Batch {
     /// The rows.
-    pub(crate) rows: Vec<LedgerRow>,
+    pub(crate) rows: Arc<[LedgerRow]>,
     pub(super) numbers: Vec<u64>,
     /// All rows up to this number are stored when these are.
     pub(super) up_to: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Batch {
 
 impl Batch {
     pub(super) fn empty() -> Self {
-        Self { rows: Vec::new(), numbers: Vec::new(), up_to: 0, journal: None }
+        Self { rows: Arc::default(), numbers: Vec::new(), up_to: 0, journal: None }
     }
 
     /// Returns whether there are no rows to store.
@@ -30,7 +30,7 @@ impl Batch {
 impl Drop for Batch {
     fn drop(&mut self) {
         if let Some(journal) = self.journal.take() {
-            let rows = std::mem::take(&mut self.rows);
+            let rows = self.rows.iter().cloned();
             journal.lock().put_back(self.numbers.drain(..).zip(rows));
             journal.changed.notify_one();
         }

@@ -163,7 +163,7 @@ impl Journal {
         if rows.is_empty() {
             return Batch::empty();
         }
-        Batch { rows, numbers, up_to, journal: Some(Arc::clone(&self.0)) }
+        Batch { rows: rows.into(), numbers, up_to, journal: Some(Arc::clone(&self.0)) }
     }
 
     /// Returns whether the next batch must be read from files.

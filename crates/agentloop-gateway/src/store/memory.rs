@@ -1,7 +1,7 @@
 //! A store in memory: for tests, and for gateways that keep nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentloop::{BoxFuture, Result, Usd};
 
@@ -130,9 +130,9 @@ impl Store for MemoryStore {
         })
     }
 
-    fn append(&self, rows: Vec<LedgerRow>) -> BoxFuture<'_, Result<()>> {
+    fn append(&self, rows: Arc<[LedgerRow]>) -> BoxFuture<'_, Result<()>> {
         self.run(move |tables| {
-            for row in rows.into_iter().map(LedgerRow::into_storable) {
+            for row in rows.iter().map(|row| row.storable().into_owned()) {
                 if tables.ids.insert(row.id.clone()) {
                     tables.rows.insert((row.time_ms, row.id.clone()), row);
                 }

@@ -18,6 +18,7 @@ mod sqlite;
 mod time;
 
 use std::fmt;
+use std::sync::Arc;
 
 use agentloop::{BoxFuture, Result};
 
@@ -65,8 +66,8 @@ pub struct KeyTable {
 /// row.outcome = Outcome::Complete;
 /// row.usd = Some("0.0015".parse()?);
 /// // The same row can be sent again.
-/// store.append(vec![row.clone()]).await?;
-/// store.append(vec![row]).await?;
+/// store.append(vec![row.clone()].into()).await?;
+/// store.append(vec![row].into()).await?;
 ///
 /// let query = UsageQuery::new(Some(By::Key), RowFilter::default());
 /// let sums = store.usage(&query).await?;
@@ -99,7 +100,7 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Adds rows to the ledger. A row whose id is there already is left as it is, so the same rows can be added again after a
     /// failure.
-    fn append(&self, rows: Vec<LedgerRow>) -> BoxFuture<'_, Result<()>>;
+    fn append(&self, rows: Arc<[LedgerRow]>) -> BoxFuture<'_, Result<()>>;
 
     /// Stores the prices that rows refer to, as JSON. A price that is there already stays.
     fn put_prices(&self, prices: Vec<(PriceId, String)>) -> BoxFuture<'_, Result<()>>;

@@ -1,5 +1,6 @@
 //! Rows of the ledger.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use agentloop::Usd;
@@ -125,7 +126,36 @@ impl LedgerRow {
     ///
     /// Databases have integers of 64 bits with a sign: greater numbers of tokens and amounts beyond 9.2 million dollars become the
     /// greatest that fit. PostgreSQL has no text with the character NUL: it is replaced. Long texts are cut off, and a tag counts once.
-    pub(crate) fn into_storable(mut self) -> Self {
+    pub(crate) fn storable(&self) -> Cow<'_, Self> {
+        if self.is_storable() { Cow::Borrowed(self) } else { Cow::Owned(self.clone().bounded()) }
+    }
+
+    /// Returns whether a store keeps the row as it is.
+    fn is_storable(&self) -> bool {
+        let numbers = [
+            self.prompt_tokens,
+            self.completion_tokens,
+            self.cached_tokens,
+            self.reasoning_tokens,
+            self.duration_ms,
+            self.first_byte_ms.unwrap_or(0),
+        ];
+        let fits = |usd: Usd| i64::try_from(usd.picos()).is_ok();
+        let texts = [&self.id, &self.request, &self.node, &self.key, &self.api, &self.call]
+            .into_iter()
+            .chain([&self.model, &self.provider, &self.served])
+            .chain(&self.team)
+            .chain(&self.price);
+        numbers.iter().all(|number| i64::try_from(*number).is_ok())
+            && self.usd.is_none_or(fits)
+            && fits(self.reserved)
+            && self.tags.is_empty()
+            && texts.into_iter().all(|text| {
+                text.len() <= MAX_TEXT_BYTES && memchr::memchr(0, text.as_bytes()).is_none()
+            })
+    }
+
+    fn bounded(mut self) -> Self {
         const MOST: u64 = i64::MAX.unsigned_abs();
         let bounded = |usd: Usd| {
             Usd::from_picos(usd.picos().clamp(i128::from(i64::MIN), i128::from(i64::MAX)))
@@ -190,7 +220,7 @@ mod tests {
             reserved: Usd::from_picos(i128::MIN),
             ..LedgerRow::default()
         };
-        let stored = row.into_storable();
+        let stored = row.storable().into_owned();
         assert_eq!(stored.id, "a\u{fffd}b");
         assert_eq!(stored.model, "ü".repeat(MAX_TEXT_BYTES / 2));
         assert_eq!(stored.served, "\u{fffd}".repeat(MAX_TEXT_BYTES / 3));
@@ -199,6 +229,38 @@ mod tests {
         assert_eq!(stored.prompt_tokens, i64::MAX.unsigned_abs());
         assert_eq!(stored.usd, Some(Usd::from_picos(i64::MAX.into())));
         assert_eq!(stored.reserved, Usd::from_picos(i64::MIN.into()));
-        assert_eq!(stored.clone().into_storable(), stored);
+        assert_eq!(stored.storable().into_owned(), stored);
+    }
+
+    #[test]
+    fn only_rows_that_a_store_would_change_are_copied() {
+        let most = i64::MAX.unsigned_abs();
+        let fits = LedgerRow {
+            id: "i".repeat(MAX_TEXT_BYTES),
+            team: Some("t".repeat(MAX_TEXT_BYTES)),
+            prompt_tokens: most,
+            first_byte_ms: Some(most),
+            usd: Some(Usd::from_picos(i64::MIN.into())),
+            reserved: Usd::from_picos(i64::MAX.into()),
+            ..LedgerRow::default()
+        };
+        assert!(matches!(fits.storable(), Cow::Borrowed(row) if *row == row.clone().bounded()));
+        let changes: [fn(&mut LedgerRow); 9] = [
+            |row| row.served.push('\0'),
+            |row| row.id.push('i'),
+            |row| row.team = Some("t".repeat(MAX_TEXT_BYTES + 1)),
+            |row| row.price = Some("\0".to_owned()),
+            |row| row.completion_tokens = u64::MAX,
+            |row| row.duration_ms = u64::MAX,
+            |row| row.first_byte_ms = Some(u64::MAX),
+            |row| row.usd = Some(Usd::from_picos(i128::from(i64::MAX) + 1)),
+            |row| row.reserved = Usd::from_picos(i128::from(i64::MIN) - 1),
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let mut row = fits.clone();
+            change(&mut row);
+            assert_ne!(row, row.clone().bounded(), "{number}");
+            assert!(matches!(row.storable(), Cow::Owned(_)), "{number}");
+        }
     }
 }

@@ -99,7 +99,7 @@ async fn store_batch(context: &Context) -> Result<Stored> {
     let is_full = batch.rows.len() >= MAX_BATCH;
     // No sum may be read while it is not known whether these rows are in it.
     let sums = context.sums.lock().await;
-    context.ask(Access::Write, context.store.append(batch.rows.clone())).await?;
+    context.ask(Access::Write, context.store.append(Arc::clone(&batch.rows))).await?;
     context.books.rows_stored(&batch.rows);
     drop(sums);
     let journal = context.journal.clone();

@@ -299,7 +299,7 @@ async fn ten_thousand_keys_are_listed_in_pages() {
 async fn usage_is_summed_up_and_exported() {
     let office = Office::open().await;
     let rows: Vec<LedgerRow> = (0..12_345).map(row).collect();
-    office.store.append(rows).await.unwrap();
+    office.store.append(rows.into()).await.unwrap();
     let usage = office.get("/api/usage?by=key&since=1d").await.json();
     assert_eq!(usage["sums"][0]["group"], "ci");
     assert_eq!(usage["sums"][0]["usd"], "3086.25");
@@ -368,7 +368,7 @@ async fn the_overview_has_this_shape() {
     office.stage.post(&path, &body).await;
     office.stage.post(&path, &json!({ "model": "nothing/x" })).await;
     office.stage.records.wait(2).await;
-    office.store.append(vec![row(1)]).await.unwrap();
+    office.store.append(vec![row(1)].into()).await.unwrap();
     let (path, body) = chat(Protocol::Anthropic, "claude/long-40!stall-events=8", true);
     let mut open = office.stage.open(&path, &body).await;
     assert!(open.body_mut().next().await.is_some());
@@ -452,7 +452,7 @@ impl Store for Stub {
     fn remove_team<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<bool>> {
         broken()
     }
-    fn append(&self, rows: Vec<LedgerRow>) -> BoxFuture<'_, Result<()>> {
+    fn append(&self, rows: Arc<[LedgerRow]>) -> BoxFuture<'_, Result<()>> {
         self.ledger.append(rows)
     }
     fn put_prices(&self, _: Vec<(PriceId, String)>) -> BoxFuture<'_, Result<()>> {

@@ -85,7 +85,7 @@ pub(super) fn drain_rows(journal: &Journal) -> Vec<LedgerRow> {
         if batch.is_empty() {
             return rows;
         }
-        rows.extend(batch.rows.clone());
+        rows.extend_from_slice(&batch.rows);
         journal.stored(batch);
     }
 }

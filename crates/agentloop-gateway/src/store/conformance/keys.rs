@@ -115,7 +115,7 @@ pub(super) async fn the_version_changes_with_every_change_only(store: &dyn Store
                 assert!(!store.forget_key("none").await.unwrap());
                 assert!(store.create_key(key("ci", 2)).await.is_err());
                 assert!(store.update_key(key("none", 2)).await.is_err());
-                store.append(vec![super::row("1", 1)]).await.unwrap();
+                store.append(vec![super::row("1", 1)].into()).await.unwrap();
                 assert_eq!(store.keys_version().await.unwrap(), last);
                 continue;
             }

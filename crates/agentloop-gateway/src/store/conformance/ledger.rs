@@ -33,19 +33,19 @@ async fn groups(store: &dyn Store, by: By) -> Vec<(String, u64)> {
 }
 
 pub(super) async fn a_row_is_stored_once_and_completely(store: &dyn Store) {
-    store.append(Vec::new()).await.unwrap();
+    store.append(Vec::new().into()).await.unwrap();
     let full = row("full", DAY);
     let empty = LedgerRow { id: "empty".to_owned(), time_ms: -5, ..LedgerRow::default() };
-    store.append(vec![full.clone(), empty.clone()]).await.unwrap();
+    store.append(vec![full.clone(), empty.clone()].into()).await.unwrap();
     let changed = LedgerRow { time_ms: 7, usd: None, ..full.clone() };
-    store.append(vec![changed, empty.clone()]).await.unwrap();
+    store.append(vec![changed, empty.clone()].into()).await.unwrap();
     assert_eq!(all_rows(store, &RowFilter::default()).await, [empty, full]);
 }
 
 pub(super) async fn an_append_with_known_ids_adds_the_others(store: &dyn Store) {
-    store.append(vec![row("b", 2)]).await.unwrap();
+    store.append(vec![row("b", 2)].into()).await.unwrap();
     // Also twice in one call.
-    store.append(vec![row("a", 1), row("b", 2), row("c", 3), row("a", 9)]).await.unwrap();
+    store.append(vec![row("a", 1), row("b", 2), row("c", 3), row("a", 9)].into()).await.unwrap();
     let rows = all_rows(store, &RowFilter::default()).await;
     assert_eq!(rows, [row("a", 1), row("b", 2), row("c", 3)]);
 }
@@ -54,7 +54,7 @@ pub(super) async fn rows_come_in_pages_in_the_order_of_time_and_id(store: &dyn S
     // Ids are ordered by their bytes, whatever the language of the database.
     let mut rows = vec![row("a", 5), row("B", 5), row("b", 5), row("_", 5), row("z", 4)];
     rows.extend((0..MAX_PAGE + 1).map(|number| row(&format!("n{number:06}"), 6)));
-    store.append(rows.clone()).await.unwrap();
+    store.append(rows.clone().into()).await.unwrap();
     rows.sort_by(|one, other| (one.time_ms, &one.id).cmp(&(other.time_ms, &other.id)));
     let first = store.rows(&RowFilter::default(), None).await.unwrap();
     assert_eq!(first.len(), MAX_PAGE);
@@ -74,7 +74,7 @@ pub(super) async fn filters_are_combined(store: &dyn Store) {
         ..row("3", 30)
     };
     let rows = [row("1", 10), row("2", 20), other];
-    store.append(rows.to_vec()).await.unwrap();
+    store.append(rows.to_vec().into()).await.unwrap();
     let text = |text: &str| Some(text.to_owned());
     let none = RowFilter::default;
     for (filter, ids) in [
@@ -113,7 +113,7 @@ pub(super) async fn sums_are_exact_beyond_64_bits(store: &dyn Store) {
     });
     store.append(rows.collect()).await.unwrap();
     let odd = LedgerRow { usd: Some(Usd::from_picos(-3)), ..row("odd", DAY) };
-    store.append(vec![odd]).await.unwrap();
+    store.append(vec![odd].into()).await.unwrap();
     for by in [None, Some(By::Key), Some(By::Tag)] {
         let sum = sums(store, by, RowFilter::default()).await.remove(0);
         assert_eq!(sum.usd.picos(), 5 * i128::from(i64::MAX) - 3);
@@ -162,7 +162,7 @@ pub(super) async fn groups_have_their_names_and_order(store: &dyn Store) {
         ..row("3", DAY + 30 * hour)
     };
     let twice = LedgerRow { tags: vec!["a".to_owned(), "a".to_owned()], ..row("2", DAY + hour) };
-    store.append(vec![row("1", DAY - 1), twice, cheap]).await.unwrap();
+    store.append(vec![row("1", DAY - 1), twice, cheap].into()).await.unwrap();
     for (by, expected) in [
         (By::Key, vec![("ci", 2), ("web", 1)]),
         (By::Team, vec![("web", 2), ("", 1)]),
@@ -215,7 +215,7 @@ pub(super) async fn what_deleted_rows_have_cost_is_kept(store: &dyn Store) {
         priced("5", 5, "n2", Some(5)),
         priced("6", 6, "n2", Some(6)),
     ];
-    store.append(rows.to_vec()).await.unwrap();
+    store.append(rows.to_vec().into()).await.unwrap();
     assert_eq!(deleted(store, By::Key, None).await, []);
     assert_eq!(store.prune(2).await.unwrap(), 1);
     assert_eq!(store.prune(6).await.unwrap(), 4);
@@ -270,8 +270,8 @@ pub(super) async fn hostile_rows_are_stored(store: &dyn Store) {
         ..row("hostile", i64::MAX)
     };
     let oldest = row("oldest", i64::MIN);
-    store.append(vec![hostile.clone(), oldest.clone()]).await.unwrap();
-    let stored = hostile.into_storable();
+    store.append(vec![hostile.clone(), oldest.clone()].into()).await.unwrap();
+    let stored = hostile.storable().into_owned();
     assert_eq!(all_rows(store, &RowFilter::default()).await, [oldest, stored.clone()]);
     let by_key = RowFilter { key: Some(stored.key.clone()), ..RowFilter::default() };
     assert_eq!(all_rows(store, &by_key).await, std::slice::from_ref(&stored));

@@ -93,7 +93,7 @@ async fn run(store: &dyn Store, operation: &Operation) -> String {
             store.put_team(team).await.map(|()| String::new())
         }
         Operation::RemoveTeam(at) => store.remove_team(name(at)).await.map(|was| was.to_string()),
-        Operation::Append(rows) => store.append(rows.clone()).await.map(|()| String::new()),
+        Operation::Append(rows) => store.append(rows.clone().into()).await.map(|()| String::new()),
         Operation::Usage(by, filter) => {
             let query = UsageQuery::new(*by, filter.clone());
             store.usage(&query).await.map(|sums| format!("{sums:?}"))

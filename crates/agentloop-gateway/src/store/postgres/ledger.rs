@@ -1,5 +1,6 @@
 //! Changes of the ledger.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use agentloop::{Result, Usd};
@@ -27,17 +28,18 @@ const APPEND: &str = "\
 
 pub(super) async fn append(
     session: &mut Session,
-    rows: Vec<LedgerRow>,
+    rows: &[LedgerRow],
 ) -> Result<Result<()>, Failure> {
     if rows.is_empty() {
         return Ok(Ok(()));
     }
-    let mut rows: Vec<LedgerRow> = rows.into_iter().map(LedgerRow::into_storable).collect();
+    let mut rows: Vec<Cow<'_, LedgerRow>> = rows.iter().map(LedgerRow::storable).collect();
     // Two gateways that add the same rows wait for each other. In the same order they cannot wait in a circle. Rows with the same id
     // keep their order: the first one is stored.
     rows.sort_by(|one, other| one.id.cmp(&other.id));
     let statement = session.prepare(APPEND).await?;
-    let texts = |field: fn(&LedgerRow) -> &str| rows.iter().map(field).collect::<Vec<&str>>();
+    let texts =
+        |field: fn(&LedgerRow) -> &str| rows.iter().map(|row| field(row)).collect::<Vec<&str>>();
     let numbers = |field: fn(&LedgerRow) -> u64| {
         rows.iter().map(|row| integer(field(row))).collect::<Vec<i64>>()
     };

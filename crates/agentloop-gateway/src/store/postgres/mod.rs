@@ -124,8 +124,8 @@ impl Store for PostgresStore {
         Box::pin(self.writes.run("remove a team", work))
     }
 
-    fn append(&self, rows: Vec<LedgerRow>) -> BoxFuture<'_, Result<()>> {
-        let work = async move |session: &mut _| ledger::append(session, rows).await;
+    fn append(&self, rows: Arc<[LedgerRow]>) -> BoxFuture<'_, Result<()>> {
+        let work = async move |session: &mut _| ledger::append(session, &rows).await;
         Box::pin(self.writes.run("add rows to the ledger", work))
     }
 

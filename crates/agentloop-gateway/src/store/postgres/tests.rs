@@ -29,7 +29,7 @@ fn open_empty(server: &PostgresServer, url: &Secret) -> PostgresStore {
 /// Adds a row. A busy machine may need several attempts in a short time.
 async fn append(store: &PostgresStore, id: &str, time_ms: i64) {
     for _ in 0..10 {
-        if store.append(vec![row(id, time_ms)]).await.is_ok() {
+        if store.append(vec![row(id, time_ms)].into()).await.is_ok() {
             return;
         }
     }
@@ -90,7 +90,7 @@ async fn every_earlier_version_is_brought_up_to_date() {
             server.sql(&database, &note);
         }
         let store = open(&url);
-        store.append(vec![row("a", 1)]).await.unwrap();
+        store.append(vec![row("a", 1)].into()).await.unwrap();
         assert_eq!(ids(&store).await, ["a"], "from version {version}");
     }
 }
@@ -102,7 +102,7 @@ async fn a_newer_database_and_one_that_cannot_store_every_text_are_refused() {
     open(&url).keys_version().await.unwrap();
     let database = url.expose().rsplit('/').next().unwrap();
     server.sql(database, "INSERT INTO agentloop.versions (version) VALUES (99)");
-    let error = open(&url).append(vec![row("a", 1)]).await.unwrap_err();
+    let error = open(&url).append(vec![row("a", 1)].into()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(error.to_string().contains("version 99") && error.hint().is_some(), "{error:?}");
 
@@ -142,7 +142,7 @@ async fn concurrent_appends_store_each_row_once() {
         if number % 2 == 0 {
             rows.reverse();
         }
-        tasks.spawn(async move { store.append(rows).await });
+        tasks.spawn(async move { store.append(rows.into()).await });
     }
     while let Some(done) = tasks.join_next().await {
         done.unwrap().unwrap();
@@ -180,14 +180,14 @@ async fn a_killed_connection_is_reported_and_the_next_operation_connects() {
     let Some(server) = PostgresServer::shared() else { return };
     let url = server.database();
     let store = open(&url);
-    store.append(vec![row("a", 1)]).await.unwrap();
+    store.append(vec![row("a", 1)].into()).await.unwrap();
     let killed = async |session: &mut pool::Session| {
         session.client.execute("SELECT pg_terminate_backend(pg_backend_pid())", &[]).await?;
         Ok(Ok(()))
     };
     let error = store.writes.run("end itself", killed).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connection, "{error:?}");
-    store.append(vec![row("b", 2)]).await.unwrap();
+    store.append(vec![row("b", 2)].into()).await.unwrap();
     assert_eq!(ids(&store).await, ["a", "b"]);
 }
 
@@ -196,15 +196,15 @@ async fn a_server_that_stops_and_starts_again_loses_nothing() {
     let Some(mut server) = PostgresServer::start(&[]) else { return };
     let url = server.database();
     let store = open(&url);
-    store.append(vec![row("a", 1)]).await.unwrap();
+    store.append(vec![row("a", 1)].into()).await.unwrap();
     server.stop();
     for _ in 0..3 {
-        let error = store.append(vec![row("b", 2)]).await.unwrap_err();
+        let error = store.append(vec![row("b", 2)].into()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Connection, "{error:?}");
         assert!(error.is_retryable() && error.hint().is_some(), "{error:?}");
     }
     server.resume();
-    store.append(vec![row("a", 1), row("b", 2)]).await.unwrap();
+    store.append(vec![row("a", 1), row("b", 2)].into()).await.unwrap();
     assert_eq!(ids(&store).await, ["a", "b"]);
 }
 
@@ -213,14 +213,14 @@ async fn a_connection_that_the_server_closed_while_it_was_idle_is_not_used() {
     let Some(server) = PostgresServer::shared() else { return };
     let url = server.database();
     let store = open(&url);
-    store.append(vec![row("a", 1)]).await.unwrap();
+    store.append(vec![row("a", 1)].into()).await.unwrap();
     server.sql(
         "postgres",
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'agentloop'",
     );
     // The task of the connection has to notice it.
     tokio::time::sleep(Duration::from_millis(100)).await;
-    store.append(vec![row("b", 2)]).await.unwrap();
+    store.append(vec![row("b", 2)].into()).await.unwrap();
 }
 
 #[tokio::test]
@@ -230,13 +230,13 @@ async fn a_server_that_hangs_is_an_error_in_time() {
     let database = url.expose().rsplit('/').next().unwrap();
     let proxy = Proxy::start(server.socket());
     let url = PostgresServer::url_at(proxy.folder(), database);
-    open(&url).append(vec![row("a", 1)]).await.unwrap();
+    open(&url).append(vec![row("a", 1)].into()).await.unwrap();
     let store = open_impatient(&url);
     append(&store, "b", 2).await;
     proxy.set(Mode::Hang);
     let began = Instant::now();
     // On a connection that is open, and on a new one; those that wait for a connection have the same deadline.
-    let appends = (0..8).map(|_| store.append(vec![row("c", 3)]));
+    let appends = (0..8).map(|_| store.append(vec![row("c", 3)].into()));
     for result in futures(appends).await {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Timeout);
     }
@@ -258,14 +258,14 @@ async fn a_slow_server_is_waited_for() {
     let database = url.expose().rsplit('/').next().unwrap();
     let proxy = Proxy::start(server.socket());
     let store = open(&PostgresServer::url_at(proxy.folder(), database));
-    store.append(vec![row("a", 1)]).await.unwrap();
+    store.append(vec![row("a", 1)].into()).await.unwrap();
     proxy.set(Mode::Slow(Duration::from_millis(50)));
-    store.append(vec![row("b", 2)]).await.unwrap();
+    store.append(vec![row("b", 2)].into()).await.unwrap();
     proxy.set(Mode::Cut);
-    let error = store.append(vec![row("c", 3)]).await.unwrap_err();
+    let error = store.append(vec![row("c", 3)].into()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connection, "{error:?}");
     proxy.set(Mode::Open);
-    store.append(vec![row("d", 4)]).await.unwrap();
+    store.append(vec![row("d", 4)].into()).await.unwrap();
     assert_eq!(ids(&store).await, ["a", "b", "d"]);
 }
 
@@ -273,14 +273,14 @@ async fn a_slow_server_is_waited_for() {
 async fn an_operation_that_is_dropped_leaves_a_clean_connection() {
     let Some(server) = PostgresServer::shared() else { return };
     let store = open(&server.database());
-    store.append(vec![row("a", 1)]).await.unwrap();
+    store.append(vec![row("a", 1)].into()).await.unwrap();
     let sleep = async |session: &mut pool::Session| {
         session.client.execute("SELECT pg_sleep(60)", &[]).await?;
         Ok(Ok(()))
     };
     let abandoned = store.writes.run("sleep", sleep);
     assert!(tokio::time::timeout(Duration::from_millis(50), abandoned).await.is_err());
-    store.append(vec![row("b", 2)]).await.unwrap();
+    store.append(vec![row("b", 2)].into()).await.unwrap();
     assert_eq!(ids(&store).await, ["a", "b"]);
 }
 

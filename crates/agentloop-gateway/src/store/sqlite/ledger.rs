@@ -11,13 +11,13 @@ use crate::store::{LedgerRow, MAX_PAGE, Outcome, PriceId, RowFilter};
 const COLUMNS: &str = "id, request, node, time_ms, key, team, api, call, model, provider, served, tags, outcome, estimated, \
     prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, usd, reserved, price, duration_ms, first_byte_ms, status";
 
-pub(super) fn append(connection: &Connection, rows: Vec<LedgerRow>) -> Result<(), Failure> {
+pub(super) fn append(connection: &Connection, rows: &[LedgerRow]) -> Result<(), Failure> {
     let sql = format!(
         "INSERT INTO ledger ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
          ?19, ?20, ?21, ?22, ?23, ?24) ON CONFLICT (id) DO NOTHING"
     );
     let mut statement = connection.prepare(&sql)?;
-    for row in rows.into_iter().map(LedgerRow::into_storable) {
+    for row in rows.iter().map(LedgerRow::storable) {
         let tags = match row.tags.is_empty() {
             true => None,
             false => Some(serde_json::to_string(&row.tags)?),

@@ -128,8 +128,8 @@ impl Store for SqliteStore {
         Box::pin(self.writer.run(move |connection| key::remove_team(connection, &name)))
     }
 
-    fn append(&self, rows: Vec<LedgerRow>) -> BoxFuture<'_, Result<()>> {
-        Box::pin(self.writer.run(move |connection| ledger::append(connection, rows)))
+    fn append(&self, rows: Arc<[LedgerRow]>) -> BoxFuture<'_, Result<()>> {
+        Box::pin(self.writer.run(move |connection| ledger::append(connection, &rows)))
     }
 
     fn put_prices(&self, prices: Vec<(PriceId, String)>) -> BoxFuture<'_, Result<()>> {

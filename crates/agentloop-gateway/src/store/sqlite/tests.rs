@@ -78,7 +78,7 @@ async fn a_file_of_the_first_version_is_read_and_brought_up_to_date() {
     assert_eq!((rows[0].tags.len(), rows[0].first_byte_ms), (2, Some(56)));
     assert_eq!((rows[1].outcome, rows[1].usd), (Outcome::Unknown, None));
     assert!(store.price(&"0123456789abcdef".to_owned()).await.unwrap().is_some());
-    store.append(vec![row("new", 1)]).await.unwrap();
+    store.append(vec![row("new", 1)].into()).await.unwrap();
     assert_eq!(store.prune(2).await.unwrap(), 1);
     assert_eq!(store.deleted(By::Key, Some("ci")).await.unwrap().len(), 1);
     drop(store);
@@ -129,7 +129,7 @@ async fn only_the_user_can_read_the_files() {
     let folder = Folder::new();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let store = SqliteStore::open(folder.file()).unwrap();
-    store.append(vec![row("1", 1)]).await.unwrap();
+    store.append(vec![row("1", 1)].into()).await.unwrap();
     assert_eq!(mode(&folder.path), 0o700);
     for name in ["gateway.db", "gateway.db-wal", "gateway.db-shm"] {
         assert_eq!(mode(&folder.path.join(name)), 0o600, "{name}");
@@ -146,14 +146,14 @@ async fn a_damaged_file_is_reported_and_not_written_to() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).unwrap();
     let rows: Vec<LedgerRow> = (0..2_000).map(|n| row(&format!("{n:06}"), n)).collect();
-    store.append(rows).await.unwrap();
+    store.append(rows.into()).await.unwrap();
     drop(store);
     let mut bytes = std::fs::read(folder.file()).unwrap();
     bytes[8_192..].fill(0xa5);
     std::fs::write(folder.file(), &bytes).unwrap();
     let failed = async {
         let store = SqliteStore::open(folder.file())?;
-        store.append(vec![row("new", 1)]).await?;
+        store.append(vec![row("new", 1)].into()).await?;
         store.usage(&UsageQuery::new(None, RowFilter::default())).await.map(drop)
     };
     let error = failed.await.unwrap_err();
@@ -166,7 +166,7 @@ async fn a_damaged_file_is_reported_and_not_written_to() {
 async fn a_full_disk_is_reported_and_nothing_is_damaged() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).unwrap();
-    store.append(vec![row("before", 1)]).await.unwrap();
+    store.append(vec![row("before", 1)].into()).await.unwrap();
     let limit = |pages: i64| {
         store.writer.run(move |connection| {
             // The file may not grow beyond what it has. SQLite returns the new limit.
@@ -177,7 +177,7 @@ async fn a_full_disk_is_reported_and_nothing_is_damaged() {
     limit(1).await.unwrap();
     let rows = || (0..5_000).map(|n| row(&format!("{n:06}"), n)).collect::<Vec<_>>();
     let (appended, created) =
-        tokio::join!(store.append(rows()), store.create_key(key("with-it", 1)));
+        tokio::join!(store.append(rows().into()), store.create_key(key("with-it", 1)));
     let error = appended.unwrap_err();
     assert!(error.hint().unwrap_or_default().contains("disk space"), "{error:?}");
     assert!(error.is_retryable(), "{error:?}");
@@ -185,7 +185,7 @@ async fn a_full_disk_is_reported_and_nothing_is_damaged() {
     assert_eq!(store.load_keys().await.unwrap().keys.len(), usize::from(created.is_ok()));
     assert_eq!(store.rows(&RowFilter::default(), None).await.unwrap().len(), 1);
     limit(1 << 20).await.unwrap();
-    store.append(rows()).await.unwrap();
+    store.append(rows().into()).await.unwrap();
     store.create_key(key("after", 2)).await.unwrap();
     assert_eq!(store.rows(&RowFilter::default(), None).await.unwrap().len(), 5_001);
     drop(store);
@@ -202,13 +202,13 @@ async fn a_file_that_another_process_locks_is_reported_until_it_is_released() {
     let store = SqliteStore::open_within(folder.file().into(), Duration::from_millis(1)).unwrap();
     let other = Connection::open(folder.file()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let error = store.append(vec![row("1", 1)]).await.unwrap_err();
+    let error = store.append(vec![row("1", 1)].into()).await.unwrap_err();
     assert!(error.hint().unwrap_or_default().contains("another process"), "{error:?}");
     assert!(error.is_retryable(), "{error:?}");
     // Reading goes on.
     assert_eq!(store.keys_version().await.unwrap(), 1);
     other.execute_batch("COMMIT").unwrap();
-    store.append(vec![row("1", 1)]).await.unwrap();
+    store.append(vec![row("1", 1)].into()).await.unwrap();
 }
 
 #[tokio::test]
@@ -224,7 +224,7 @@ async fn a_long_query_delays_neither_writes_nor_looks_at_the_keys() {
     });
     let meanwhile = async {
         began.await.unwrap();
-        store.append(vec![row("1", 1)]).await.unwrap();
+        store.append(vec![row("1", 1)].into()).await.unwrap();
         store.create_key(key("ci", 1)).await.unwrap();
         assert_eq!(store.load_keys().await.unwrap().keys.len(), 1);
         drop(end);

@@ -176,7 +176,7 @@ async fn sums_are_read_at_the_start_and_again_if_other_nodes_add_rows() {
         stage.settings.is_shared = is_shared;
         let mut ours = row("x", 5);
         ours.team = Some("web".to_owned());
-        stage.store.memory.append(vec![ours]).await.unwrap();
+        stage.store.memory.append(vec![ours].into()).await.unwrap();
         let filter =
             RowFilter { key: Some("ada".to_owned()), since_ms: Some(0), ..RowFilter::default() };
         let team = RowFilter { team: Some("web".to_owned()), ..RowFilter::default() };
@@ -185,7 +185,7 @@ async fn sums_are_read_at_the_start_and_again_if_other_nodes_add_rows() {
         let tasks = stage.start().await;
         assert_eq!(stage.books.base(&filter), Some(5));
         assert_eq!(stage.books.base(&team), Some(5));
-        stage.store.memory.append(vec![row("of another node", 7)]).await.unwrap();
+        stage.store.memory.append(vec![row("of another node", 7)].into()).await.unwrap();
         sleep(seconds(3)).await;
         assert_eq!(stage.books.base(&filter), Some(if is_shared { 12 } else { 5 }));
         tasks.close(seconds(1)).await;
@@ -203,7 +203,7 @@ async fn many_sums_are_read_with_few_questions() {
         let key = Some(format!("key-{}", number * 2));
         stage.books.want(RowFilter { key, since_ms: Some(0), ..RowFilter::default() });
     }
-    stage.store.memory.append(rows).await.unwrap();
+    stage.store.memory.append(rows.into()).await.unwrap();
     let tasks = stage.start().await;
     assert_eq!(stage.store.questions(), 1);
     for number in 0..100 {
@@ -316,7 +316,7 @@ async fn old_rows_are_deleted_but_not_those_that_a_budget_needs() {
         row.time_ms = days(age);
         row
     });
-    stage.store.memory.append(rows.to_vec()).await.unwrap();
+    stage.store.memory.append(rows.to_vec().into()).await.unwrap();
     // A month that began ten days ago.
     let since_ms = Some(days(10));
     stage.books.want(RowFilter { key: Some("ada".to_owned()), since_ms, ..RowFilter::default() });
@@ -342,7 +342,7 @@ async fn a_budget_in_total_counts_rows_that_were_deleted() {
         stage.books.want(day.clone());
         let mut old = row("old", 5);
         old.time_ms = 1;
-        stage.store.memory.append(vec![old, row("new", 7)]).await.unwrap();
+        stage.store.memory.append(vec![old, row("new", 7)].into()).await.unwrap();
         assert_eq!(stage.store.memory.prune(2).await.unwrap(), 1);
         let tasks = stage.start().await;
         assert_eq!(stage.books.base(&ada), Some(12));

@@ -121,7 +121,7 @@ impl Store for FaultyStore {
         self.memory.remove_team(name)
     }
 
-    fn append(&self, rows: Vec<LedgerRow>) -> BoxFuture<'_, Result<()>> {
+    fn append(&self, rows: Arc<[LedgerRow]>) -> BoxFuture<'_, Result<()>> {
         let count = rows.len();
         let stored = self.memory.append(rows);
         let noted = async move {

@@ -101,7 +101,10 @@ async fn a_node_that_is_gone_keeps_its_reservations_until_its_ledger_has_them() 
     drop(reserve(&c, "1", "0.3").await.unwrap());
     until("it is released", async || column(&server, "c") == 0).await;
     // It starts again. Its journal has a row for the reservation, whose cost is the reserved amount, and another node has learnt nothing.
-    store.append(vec![row("a", "1", "0.6", NOON), row("a", "2", "0.1", NOON)]).await.unwrap();
+    store
+        .append(vec![row("a", "1", "0.6", NOON), row("a", "2", "0.1", NOON)].into())
+        .await
+        .unwrap();
     let mut again = settings(&server.url(), "a");
     again.now_ms = NOON + 60_000;
     let a = open(again, &store).await;
@@ -123,7 +126,7 @@ async fn what_a_killed_node_reported_wrongly_is_corrected_by_the_ledger() {
     // The end was not reported: the node was killed before.
     drop(a);
     std::mem::forget(claim);
-    store.append(vec![row("a", "1", "0.2", NOON)]).await.unwrap();
+    store.append(vec![row("a", "1", "0.2", NOON)].into()).await.unwrap();
     let mut again = settings(&server.url(), "a");
     again.now_ms = NOON + 1;
     let a = open(again, &store).await;

@@ -100,7 +100,7 @@ async fn sums_are_put_back_once_after_redis_was_wiped() {
             reserve(node, "1", "0.1").await.unwrap().settle(usd(cost));
         }
         held.push(reserve(node, "1", "0.02").await.unwrap());
-        store.append(vec![row(name, name, "0.05", NOON + 1)]).await.unwrap();
+        store.append(vec![row(name, name, "0.05", NOON + 1)].into()).await.unwrap();
     }
     // The ledger is all that is left of `c`.
     drop(c);
