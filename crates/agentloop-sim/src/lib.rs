@@ -93,6 +93,18 @@
 //! # }
 //! ```
 //!
+//! # Record and replay
+//!
+//! A [`Recording`] keeps the real traffic of a test in a file. It is recorded once with a key, and replayed by every later run
+//! without key and network:
+//!
+//! ```no_run
+//! # fn main() -> agentloop::Result<()> {
+//! let ai = agentloop_sim::Recording::open("tests/recorded/capital.json")?.client()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Use it over HTTP
 //!
 //! A [`Server`] serves a simulator on a local port, for code that does not use `agentloop` and for other processes.
@@ -102,6 +114,7 @@ mod fault;
 mod ledger;
 mod model;
 mod received;
+mod recording;
 mod reply;
 mod respond;
 mod script;
@@ -115,6 +128,9 @@ pub use fault::{Cut, Fault, Faults};
 pub use ledger::Ledger;
 pub use model::Model;
 pub use received::{MAX_KEPT_BYTES, MAX_KEPT_REQUESTS, ReceivedRequest};
+pub use recording::{
+    MAX_BODY_BYTES, MAX_EXCHANGES, MAX_RECORDING_BYTES, RECORD_VARIABLE, Recording,
+};
 pub use reply::{Piece, Pieces, Reply};
 pub use script::{Scene, Script, Turn};
 pub use server::{MAX_REQUEST_BYTES, Server};

@@ -7,6 +7,7 @@ mod common;
 mod faults;
 mod model;
 mod providers;
+mod recording;
 mod requests;
 mod scripts;
 mod server;

@@ -1,0 +1,168 @@
+//! Keeps secrets out of recordings.
+
+use http::{HeaderMap, HeaderValue, Uri};
+
+/// What is written in place of a secret.
+pub(super) const MASK: &str = "***";
+
+/// A value that is shorter than this is not searched for: it would be found everywhere.
+const MIN_SECRET: usize = 8;
+
+/// The headers of requests that are recorded. All others may have credentials, or describe the machine.
+const OF_REQUEST: [&str; 5] =
+    ["accept", "anthropic-beta", "anthropic-version", "content-type", "openai-beta"];
+
+/// The headers of responses that are recorded: those that decide how a response is read or retried, and the id of the request. Others can
+/// name an account, or set a cookie.
+const OF_RESPONSE: [&str; 9] = [
+    "content-type",
+    "request-id",
+    "retry-after",
+    "retry-after-ms",
+    "x-amzn-errortype",
+    "x-amzn-requestid",
+    "x-goog-request-id",
+    "x-request-id",
+    "x-should-retry",
+];
+
+/// How the names of headers begin that describe limits. They are recorded too.
+const LIMITS: [&str; 2] = ["anthropic-ratelimit-", "x-ratelimit-"];
+
+/// The headers that carry credentials.
+const CREDENTIALS: [&str; 6] = [
+    "authorization",
+    "api-key",
+    "x-api-key",
+    "x-goog-api-key",
+    "x-amz-security-token",
+    "proxy-authorization",
+];
+
+/// The parameters of a query that carry credentials.
+const PARAMETERS: [&str; 4] = ["key", "api_key", "api-key", "access_token"];
+
+/// The secrets of a request.
+#[derive(Debug, Default)]
+pub(super) struct Secrets(Vec<String>);
+
+impl Secrets {
+    /// Finds the secrets of a request.
+    pub(super) fn of(headers: &HeaderMap, uri: &Uri) -> Self {
+        let mut found = Vec::new();
+        for name in CREDENTIALS {
+            for value in headers.get_all(name) {
+                let text = String::from_utf8_lossy(value.as_bytes());
+                let secret = text.split_once(' ').map_or(&*text, |(_, secret)| secret);
+                found.push(secret.trim().to_owned());
+            }
+        }
+        // A header of a provider's own may carry a key: what is marked as sensitive is one.
+        for value in headers.values().filter(|value| value.is_sensitive()) {
+            let text = String::from_utf8_lossy(value.as_bytes());
+            found.push(text.trim_start_matches("Bearer ").trim().to_owned());
+        }
+        for pair in uri.query().unwrap_or_default().split('&') {
+            if let Some((name, value)) = pair.split_once('=')
+                && PARAMETERS.contains(&name)
+            {
+                found.push(value.to_owned());
+            }
+        }
+        found.retain(|secret| secret.len() >= MIN_SECRET);
+        found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        found.dedup();
+        Self(found)
+    }
+
+    /// Returns a text without the secrets.
+    pub(super) fn hide(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASK))
+    }
+
+    /// Returns whether bytes contain a secret.
+    pub(super) fn are_in(&self, bytes: &[u8]) -> bool {
+        let contains =
+            |secret: &String| bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
+        self.0.iter().any(contains)
+    }
+
+    /// Returns a URL without the secrets.
+    pub(super) fn url(&self, uri: &Uri) -> String {
+        let url = uri.to_string();
+        let Some((start, query)) = url.split_once('?') else { return self.hide(&url) };
+        let pairs: Vec<String> = query
+            .split('&')
+            .map(|pair| match pair.split_once('=') {
+                Some((name, _)) if PARAMETERS.contains(&name) => format!("{name}={MASK}"),
+                _ => self.hide(pair),
+            })
+            .collect();
+        format!("{}?{}", self.hide(start), pairs.join("&"))
+    }
+
+    /// Returns the headers of a request that are recorded.
+    pub(super) fn request_headers(&self, headers: &HeaderMap) -> Vec<(String, String)> {
+        self.headers(headers, |name| OF_REQUEST.contains(&name))
+    }
+
+    /// Returns the headers of a response that are recorded.
+    pub(super) fn response_headers(&self, headers: &HeaderMap) -> Vec<(String, String)> {
+        self.headers(headers, |name| {
+            OF_RESPONSE.contains(&name) || LIMITS.iter().any(|start| name.starts_with(start))
+        })
+    }
+
+    fn headers(
+        &self,
+        headers: &HeaderMap,
+        is_kept: impl Fn(&str) -> bool,
+    ) -> Vec<(String, String)> {
+        let kept = headers.iter().filter(|(name, _)| is_kept(name.as_str()));
+        let text = |value: &HeaderValue| self.hide(&String::from_utf8_lossy(value.as_bytes()));
+        kept.map(|(name, value)| (name.to_string(), text(value))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_headers_and_queries_are_hidden_everywhere() {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", HeaderValue::from_static("Bearer sk-abcdefgh"));
+        headers.insert("content-type", HeaderValue::from_static("text/sk-abcdefgh"));
+        headers.insert("cookie", HeaderValue::from_static("session=1"));
+        let mut own = HeaderValue::from_static("zork-12345678");
+        own.set_sensitive(true);
+        headers.insert("x-zork-key", own);
+        let uri: Uri = "https://a/v1?key=AIza-secret&alt=sse&x=sk-abcdefgh".parse().unwrap();
+        let secrets = Secrets::of(&headers, &uri);
+        assert_eq!(secrets.url(&uri), "https://a/v1?key=***&alt=sse&x=***");
+        assert_eq!(
+            secrets.hide("a sk-abcdefgh b AIza-secret c zork-12345678"),
+            "a *** b *** c ***"
+        );
+        assert_eq!(
+            secrets.request_headers(&headers),
+            [("content-type".to_owned(), "text/***".to_owned())]
+        );
+        headers.insert("x-request-id", HeaderValue::from_static("r"));
+        headers.insert("x-ratelimit-reset-tokens", HeaderValue::from_static("2s"));
+        headers.insert("set-cookie", HeaderValue::from_static("a=b"));
+        headers.insert("openai-organization", HeaderValue::from_static("mine"));
+        let names: Vec<_> = secrets.response_headers(&headers).into_iter().map(|it| it.0).collect();
+        assert_eq!(names, ["content-type", "x-request-id", "x-ratelimit-reset-tokens"]);
+        assert!(secrets.are_in(b"..AIza-secret..") && !secrets.are_in(b"AIza-secre"));
+    }
+
+    #[test]
+    fn a_short_value_is_not_searched_for() {
+        let mut headers = HeaderMap::new();
+        headers.insert("x-api-key", HeaderValue::from_static("a"));
+        let secrets = Secrets::of(&headers, &"https://a/?key=b".parse().unwrap());
+        assert_eq!(secrets.hide("a banana"), "a banana");
+        assert!(!secrets.are_in(b""));
+    }
+}

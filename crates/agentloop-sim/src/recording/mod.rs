@@ -1,0 +1,206 @@
+//! Records the traffic of a client to a file, and replays it.
+
+mod difference;
+mod file;
+mod mask;
+mod record;
+mod replay;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentloop::provider::KeySource;
+use agentloop::transport::{Body, HttpTransport, SendOptions, Transport};
+use agentloop::{
+    AgentLoop, AgentLoopBuilder, BoxFuture, Error, ErrorKind, Provider, Result, Secret,
+};
+use bytes::Bytes;
+use http::{Request, Response};
+
+use self::file::Exchange;
+
+/// The variable that turns replaying into recording.
+pub const RECORD_VARIABLE: &str = "AGENTLOOP_RECORD";
+
+/// The largest file that is read, in bytes.
+pub const MAX_RECORDING_BYTES: u64 = 256 << 20;
+
+/// The most requests of one recording.
+pub const MAX_EXCHANGES: usize = 10_000;
+
+/// The largest body that is recorded, in bytes.
+pub const MAX_BODY_BYTES: usize = 64 << 20;
+
+/// The key of providers while a recording is replayed.
+const REPLAY_KEY: &str = "agentloop-replay-key";
+
+/// A file with the traffic of a test: recorded once with a real key, replayed by every later run without key and network.
+///
+/// [`Recording::open`] replays the file. With the variable `AGENTLOOP_RECORD=1` it sends the requests to the providers, and writes
+/// the file again. Commit the file with the test.
+///
+/// ```no_run
+/// use agentloop::ChatRequest;
+/// use agentloop_sim::Recording;
+///
+/// # async fn test() -> agentloop::Result<()> {
+/// let ai = Recording::open("tests/recorded/capital.json")?.client()?;
+/// let response = ai.chat(ChatRequest::new("openai/gpt-4.1-mini").user("The capital of France?")).await?;
+/// assert!(response.text().contains("Paris"));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// - Replaying is strict: a request must equal a recorded one that was not replayed yet, in method, URL and body. The order of the fields
+///   of a JSON object does not matter, nor does the order of requests that differ. Any other request is an error which names the first
+///   difference. [`unused`](Self::unused) returns what the code did not send.
+/// - Streams arrive in the pieces in which they were received, without pauses. Errors of the connection are replayed where they happened.
+/// - Keys are not written: neither headers with credentials nor the key in a URL, and a key that occurs anywhere else is replaced by `***`. Read
+///   the file before you commit it all the same: prompts and responses are in it, and so is what they contain.
+///
+/// Clones share the recording.
+#[derive(Clone, Debug)]
+pub struct Recording(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    /// Sends the requests while recording. Absent while replaying.
+    network: Option<Arc<dyn Transport>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    exchanges: Vec<Exchange>,
+    /// Which of them were replayed.
+    used: Vec<bool>,
+}
+
+impl Recording {
+    /// Replays the file at `path`, or records it if the variable `AGENTLOOP_RECORD` is set to anything but `0` and the empty text.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such file, or it is not a recording.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let value = std::env::var_os(RECORD_VARIABLE);
+        match value.is_some_and(|value| !value.is_empty() && value != "0") {
+            true => Self::record(path, HttpTransport::new()),
+            false => Self::replay(path),
+        }
+    }
+
+    /// Records what is sent through `network`. The file is written after every response; one that exists is replaced.
+    ///
+    /// ```
+    /// use agentloop::{ChatRequest, Protocol};
+    /// use agentloop_sim::{Recording, SimTransport, Simulator};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> agentloop::Result<()> {
+    /// let path = std::env::temp_dir().join(format!("agentloop-recording-{}.json", std::process::id()));
+    /// let network = SimTransport::new(Simulator::new(), Protocol::OpenAiChat);
+    /// let ai = Recording::record(&path, network)?.builder().key("openai", "sk-secret").build()?;
+    /// let request = ChatRequest::new("openai/echo").user("Hello");
+    /// let recorded = ai.chat(request.clone()).await?;
+    ///
+    /// let recording = Recording::replay(&path)?;
+    /// assert_eq!(recording.client()?.chat(request).await?.text(), recorded.text());
+    /// assert!(recording.unused().is_empty());
+    /// # std::fs::remove_file(path).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the folder of the file cannot be created.
+    pub fn record(path: impl AsRef<Path>, network: impl Transport + 'static) -> Result<Self> {
+        let path = path.as_ref();
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let message = format!("the folder {} cannot be created: {error}", folder.display());
+                Error::new(ErrorKind::Config, message)
+            })?;
+        }
+        Ok(Self::new(path, Some(Arc::new(network)), Vec::new()))
+    }
+
+    /// Replays the file at `path`, whatever the environment says.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such file, or it is not a recording.
+    pub fn replay(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Ok(Self::new(path, None, file::read(path)?))
+    }
+
+    fn new(path: &Path, network: Option<Arc<dyn Transport>>, exchanges: Vec<Exchange>) -> Self {
+        let used = vec![false; exchanges.len()];
+        let state = Mutex::new(State { exchanges, used });
+        Self(Arc::new(Inner { path: path.to_owned(), network, state }))
+    }
+
+    /// Returns whether requests are sent to the providers.
+    pub fn is_recording(&self) -> bool {
+        self.0.network.is_some()
+    }
+
+    /// Returns a client whose requests are recorded or replayed. It has all built-in providers; while replaying, none of them needs a key.
+    ///
+    /// # Errors
+    ///
+    /// When the client cannot be built.
+    pub fn client(&self) -> Result<AgentLoop> {
+        self.builder().build()
+    }
+
+    /// Returns a builder of such a client, to which middleware and aliases can be added.
+    pub fn builder(&self) -> AgentLoopBuilder {
+        let mut builder = AgentLoop::builder().transport(self.clone());
+        if !self.is_recording() {
+            for provider in Provider::all() {
+                builder = builder.provider(self.provider(provider));
+            }
+        }
+        builder
+    }
+
+    /// Connects a provider to this recording. While replaying, it needs no key.
+    pub fn provider(&self, mut provider: Provider) -> Provider {
+        let has_key = matches!(provider.key, KeySource::None | KeySource::Value(_));
+        if !self.is_recording() && !has_key {
+            provider.key = KeySource::Value(Secret::new(REPLAY_KEY));
+        }
+        provider.transport(self.clone())
+    }
+
+    /// Returns the recorded requests that were not replayed yet, as their method and URL, in their order.
+    pub fn unused(&self) -> Vec<String> {
+        let state = self.lock();
+        let unused = state.exchanges.iter().zip(&state.used).filter(|(_, used)| !**used);
+        match self.is_recording() {
+            true => Vec::new(),
+            false => unused.map(|(exchange, _)| exchange.request.line()).collect(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Transport for Recording {
+    fn send<'a>(
+        &'a self,
+        request: Request<Bytes>,
+        options: SendOptions,
+    ) -> BoxFuture<'a, Result<Response<Body>>> {
+        match &self.0.network {
+            Some(network) => Box::pin(self.record_exchange(network.as_ref(), request, options)),
+            None => Box::pin(std::future::ready(self.replay_exchange(&request))),
+        }
+    }
+}

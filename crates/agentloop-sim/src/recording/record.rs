@@ -1,0 +1,168 @@
+//! Recording.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use agentloop::transport::{Body, SendOptions, Transport};
+use agentloop::{Error, ErrorKind, Result};
+use bytes::Bytes;
+use futures_core::Stream;
+use http::{Request, Response};
+
+use super::file::{self, Exchange, Failure, Piece, Received, Sent};
+use super::mask::{MASK, Secrets};
+use super::{MAX_BODY_BYTES, MAX_EXCHANGES, Recording};
+
+impl Recording {
+    /// Sends a request, and records it when its response has ended.
+    pub(super) async fn record_exchange(
+        &self,
+        network: &dyn Transport,
+        request: Request<Bytes>,
+        options: SendOptions,
+    ) -> Result<Response<Body>> {
+        let secrets = Secrets::of(request.headers(), request.uri());
+        let sent = sent(&request, &secrets);
+        // The requests are in the order in which they are sent, also if a later one is completed first.
+        let index = self.begin(sent)?;
+        match network.send(request, options).await {
+            Ok(response) => {
+                let received = Received {
+                    status: response.status().as_u16(),
+                    headers: secrets.response_headers(response.headers()),
+                    body: Vec::new(),
+                };
+                let (head, body) = response.into_parts();
+                let recording = self.clone();
+                let tape =
+                    Tape { recording, index, body, secrets, received: Some(received), length: 0 };
+                Ok(Response::from_parts(head, Body::stream(tape)))
+            }
+            Err(error) => {
+                self.complete(index, None, Some(failure(&error, &secrets)))?;
+                Err(error)
+            }
+        }
+    }
+
+    fn begin(&self, request: Sent) -> Result<usize> {
+        let mut state = self.lock();
+        if state.exchanges.len() >= MAX_EXCHANGES {
+            let message = format!("a recording has at most {MAX_EXCHANGES} requests");
+            return Err(Error::new(ErrorKind::Config, message));
+        }
+        // A request whose response is not read to its end is replayed as a connection that breaks.
+        let message = "the response was not read to its end when it was recorded".to_owned();
+        let failure = Some(Failure { kind: ErrorKind::Connection, message });
+        state.exchanges.push(Exchange { request, response: None, failure });
+        Ok(state.exchanges.len() - 1)
+    }
+
+    fn complete(
+        &self,
+        index: usize,
+        response: Option<Received>,
+        failure: Option<Failure>,
+    ) -> Result<()> {
+        let mut state = self.lock();
+        if let Some(exchange) = state.exchanges.get_mut(index) {
+            exchange.response = response;
+            exchange.failure = failure;
+        }
+        file::write(&self.0.path, &state.exchanges)
+    }
+}
+
+fn sent(request: &Request<Bytes>, secrets: &Secrets) -> Sent {
+    let text = std::str::from_utf8(request.body()).ok().map(|text| secrets.hide(text));
+    let json = text.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    let body = match json.is_none() && !request.body().is_empty() {
+        true => Some(piece(request.body(), secrets)),
+        false => None,
+    };
+    Sent {
+        method: request.method().to_string(),
+        url: secrets.url(request.uri()),
+        headers: secrets.request_headers(request.headers()),
+        json,
+        body,
+    }
+}
+
+fn piece(bytes: &[u8], secrets: &Secrets) -> Piece {
+    match Piece::of(bytes) {
+        Piece::Text(text) => Piece::Text(secrets.hide(&text)),
+        Piece::Binary { .. } if secrets.are_in(bytes) => Piece::Text(MASK.to_owned()),
+        binary => binary,
+    }
+}
+
+fn failure(error: &Error, secrets: &Secrets) -> Failure {
+    Failure { kind: error.kind(), message: secrets.hide(&error.to_string()) }
+}
+
+/// A body that is recorded while it is read.
+struct Tape {
+    recording: Recording,
+    index: usize,
+    body: Body,
+    secrets: Secrets,
+    /// Absent once the response is recorded.
+    received: Option<Received>,
+    length: usize,
+}
+
+impl Tape {
+    fn end(&mut self, failure: Option<Failure>) -> Result<()> {
+        let Some(mut received) = self.received.take() else { return Ok(()) };
+        self.hide_split_secrets(&mut received);
+        self.recording.complete(self.index, Some(received), failure)
+    }
+
+    /// A secret can be split between two pieces. Then the pieces become one.
+    fn hide_split_secrets(&self, received: &mut Received) {
+        let bytes: Vec<Bytes> = received.body.iter().filter_map(Piece::bytes).collect();
+        let whole = bytes.concat();
+        if self.secrets.are_in(&whole) {
+            received.body = vec![piece(&whole, &self.secrets)];
+        }
+    }
+}
+
+impl Stream for Tape {
+    type Item = Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = ready!(Pin::new(&mut self.body).poll_next(context));
+        let this = &mut *self;
+        match next {
+            Some(Ok(bytes)) => {
+                this.length = this.length.saturating_add(bytes.len());
+                if this.length > MAX_BODY_BYTES {
+                    this.received = None;
+                    let message = format!(
+                        "a response of more than {MAX_BODY_BYTES} bytes cannot be recorded"
+                    );
+                    return Poll::Ready(Some(Err(Error::new(ErrorKind::TooLarge, message))));
+                }
+                if let Some(received) = &mut this.received {
+                    received.body.push(piece(&bytes, &this.secrets));
+                }
+                Poll::Ready(Some(Ok(bytes)))
+            }
+            Some(Err(error)) => {
+                let failed = this.end(Some(failure(&error, &this.secrets))).err();
+                Poll::Ready(Some(Err(failed.unwrap_or(error))))
+            }
+            None => Poll::Ready(this.end(None).err().map(Err)),
+        }
+    }
+}
+
+impl Drop for Tape {
+    /// The reader had enough: the end marker of a stream, or what it wanted to know. What it read is replayed, and then the body ends.
+    fn drop(&mut self) {
+        // There is nobody to report the error to. The next request writes the file again.
+        let _ = self.end(None);
+    }
+}
