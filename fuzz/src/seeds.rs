@@ -13,7 +13,7 @@ pub(crate) fn fixtures(protocol: Protocol) -> Vec<(bool, Vec<u8>)> {
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let read = |path: std::path::PathBuf| {
-        let stream = path.extension().is_some_and(|extension| extension == "sse");
+        let stream = path.extension().is_some_and(|end| end == "sse" || end == "ndjson");
         (stream, std::fs::read(path).unwrap())
     };
     paths.into_iter().map(read).collect()

@@ -68,6 +68,7 @@
         feature = "config",
         feature = "gemini",
         feature = "http2",
+        feature = "ollama",
         feature = "openai-chat",
         feature = "openai-responses"
     )),

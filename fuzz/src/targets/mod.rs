@@ -75,6 +75,11 @@ pub const TARGETS: &[Target] = &[
         |input| decode::check(Protocol::Gemini, input),
         || decode::seeds(Protocol::Gemini),
     ),
+    target(
+        "decode_ollama",
+        |input| decode::check(Protocol::Ollama, input),
+        || decode::seeds(Protocol::Ollama),
+    ),
     target("amplify", amplify::check, amplify::seeds),
     target("framing", framing::check, framing::seeds),
     target("headers", headers::check, headers::seeds),
@@ -100,6 +105,11 @@ pub const TARGETS: &[Target] = &[
         "read_gemini",
         |input| readers::check(Protocol::Gemini, input),
         || readers::seeds(Protocol::Gemini),
+    ),
+    target(
+        "read_ollama",
+        |input| readers::check(Protocol::Ollama, input),
+        || readers::seeds(Protocol::Ollama),
     ),
     target("read_embed", readers::check_embed, readers::embed_seeds),
     target("carry", carry::check, carry::seeds),

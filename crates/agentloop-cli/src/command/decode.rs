@@ -19,7 +19,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     provider: String,
 
-    /// The protocol of the response: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+    /// The protocol of the response, for example openai_chat or anthropic [default: the provider's protocol]
     #[arg(long, value_name = "PROTOCOL", value_parser = crate::args::parse_protocol)]
     protocol: Option<Protocol>,
 

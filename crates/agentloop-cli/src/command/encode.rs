@@ -16,7 +16,7 @@ pub(crate) struct Args {
     #[arg(long)]
     stream: bool,
 
-    /// The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+    /// The protocol to use, for example openai_chat or anthropic [default: the provider's protocol]
     #[arg(long, value_name = "PROTOCOL", value_parser = crate::args::parse_protocol)]
     protocol: Option<Protocol>,
 

@@ -259,7 +259,7 @@ fn help_of_batch() {
               [possible values: none, minimal, low, medium, high, xhigh, max]
 
           --protocol <PROTOCOL>
-              The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+              The protocol to use, for example openai_chat or anthropic [default: the provider's protocol]
 
           --extra <NAME=JSON>
               Add a provider-specific field to the body of the request, for example --extra top_k=40. Can be repeated

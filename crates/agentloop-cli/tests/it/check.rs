@@ -26,7 +26,7 @@ fn result<'a>(document: &'a Value, name: &str) -> (&'a str, &'a str) {
 #[test]
 fn the_simulator_passes_in_every_protocol() {
     let server = Server::start(&[]);
-    for protocol in ["openai_chat", "openai_responses", "anthropic", "gemini"] {
+    for protocol in ["openai_chat", "openai_responses", "anthropic", "gemini", "ollama"] {
         // OpenAI and Gemini list models at the same path, so the simulator distinguishes them by the version.
         let url = match protocol {
             "gemini" => server.url.replace("/v1", "/v1beta"),
@@ -199,7 +199,7 @@ fn help_of_check() {
               The embedding model to check [default: the known embedding model of the provider, if it has exactly one]
 
           --protocol <PROTOCOL>
-              The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+              The protocol to use, for example openai_chat or anthropic [default: the provider's protocol]
 
       -q, --quiet
               Do not print warnings and notes on stderr. Errors are still printed

@@ -205,7 +205,7 @@ fn help_of_chat() {
               [possible values: none, minimal, low, medium, high, xhigh, max]
 
           --protocol <PROTOCOL>
-              The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+              The protocol to use, for example openai_chat or anthropic [default: the provider's protocol]
 
           --extra <NAME=JSON>
               Add a provider-specific field to the body of the request, for example --extra top_k=40. Can be repeated
@@ -289,7 +289,7 @@ fn help_of_encode() {
               Encode the request for a streamed response
 
           --protocol <PROTOCOL>
-              The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+              The protocol to use, for example openai_chat or anthropic [default: the provider's protocol]
 
       -q, --quiet
               Do not print warnings and notes on stderr. Errors are still printed
@@ -324,7 +324,7 @@ fn help_of_decode() {
               The provider that sent the response, for example anthropic
 
           --protocol <PROTOCOL>
-              The protocol of the response: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+              The protocol of the response, for example openai_chat or anthropic [default: the provider's protocol]
 
       -q, --quiet
               Do not print warnings and notes on stderr. Errors are still printed

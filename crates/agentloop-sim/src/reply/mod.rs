@@ -2,7 +2,7 @@
 
 mod pieces;
 
-use agentloop::protocol::serve::{StreamWriter, write_error};
+use agentloop::protocol::serve::{StreamWriter, framing, write_error};
 use agentloop::{ChatStreamEvent, Error, ErrorKind, Protocol};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, RETRY_AFTER};
@@ -68,7 +68,7 @@ impl Reply {
         let source = Source::Stream(writer, events.into_iter());
         let mut reply = Self {
             status: StatusCode::OK,
-            headers: headers("text/event-stream"),
+            headers: headers(framing(protocol).content_type()),
             body: Pieces::new(protocol, source, faults),
         };
         if faults.contains(&Fault::WrongLength) {
@@ -116,7 +116,10 @@ impl Reply {
                 }
                 Fault::Body(bytes) => Self {
                     status: StatusCode::OK,
-                    headers: headers(if stream { "text/event-stream" } else { "application/json" }),
+                    headers: headers(match stream {
+                        true => framing(protocol).content_type(),
+                        false => "application/json",
+                    }),
                     body: Pieces::filler(protocol, *bytes, stream, &rest),
                 },
                 _ => continue,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use agentloop::protocol::serve::{StreamWriter, write_error};
+use agentloop::protocol::serve::{StreamFraming, StreamWriter, framing, write_error};
 use agentloop::{ChatStreamEvent, Error, ErrorKind, Protocol};
 use bytes::Bytes;
 
@@ -65,7 +65,8 @@ impl Pieces {
 
     /// Creates a body of this many bytes that starts like a response but is not one.
     pub(super) fn filler(protocol: Protocol, bytes: u64, stream: bool, faults: &[Fault]) -> Self {
-        let begin: &'static [u8] = if stream { b"data: " } else { b"{\"filler\":\"" };
+        let is_event = stream && framing(protocol) == StreamFraming::Events;
+        let begin: &'static [u8] = if is_event { b"data: " } else { b"{\"filler\":\"" };
         let taken = begin.len().min(usize::try_from(bytes).unwrap_or(usize::MAX));
         let mut pieces = Self::new(protocol, Source::Filler(bytes - taken as u64), faults);
         let begin = Bytes::from_static(&begin[..taken]);
@@ -140,7 +141,10 @@ impl Pieces {
                     Fault::CutEvents(_, Cut::Reset) => Piece::Reset,
                     Fault::MalformedEvents(_) => {
                         self.events += 1;
-                        let frame = [b"data: ", MALFORMED, b"\n\n"].concat();
+                        let frame = match framing(self.protocol) {
+                            StreamFraming::Lines => [MALFORMED, b"\n"].concat(),
+                            _ => [b"data: ", MALFORMED, b"\n\n"].concat(),
+                        };
                         return Some(Some(Piece::Bytes(frame.into())));
                     }
                     Fault::ErrorEvents(_) => {

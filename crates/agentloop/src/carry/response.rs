@@ -80,8 +80,8 @@ enum Kind {
 impl Carrier {
     /// Creates a carrier for one response of a provider that speaks `upstream` to a client that speaks `client`.
     pub fn new(client: Protocol, upstream: Protocol) -> Self {
-        // The wire of Gemini has no calls in pieces.
-        let holds_calls = client == Protocol::Gemini
+        // The wires of Gemini and Ollama have no calls in pieces.
+        let holds_calls = matches!(client, Protocol::Gemini | Protocol::Ollama)
             || matches!(upstream, Protocol::OpenAiResponses | Protocol::Gemini);
         let returns_thinking = matches!(client, Protocol::Anthropic | Protocol::OpenAiResponses);
         Self { client, holds_calls, returns_thinking, model: String::new(), choices: Vec::new() }
@@ -463,7 +463,7 @@ impl Carrier {
                 text.provider_state = signed(&entries);
                 text.provider_state.is_some().then_some(ResponsePart::Text(text))
             }
-            Protocol::OpenAiChat => None,
+            Protocol::OpenAiChat | Protocol::Ollama => None,
         }
     }
 }
@@ -499,7 +499,7 @@ fn own(part: &mut ResponsePart, model: &str) {
 
 /// Returns whether the API of the client has arguments as an object, and would write these in another way.
 fn is_rewritten(client: Protocol, arguments: &str) -> bool {
-    matches!(client, Protocol::Anthropic | Protocol::Gemini)
+    matches!(client, Protocol::Anthropic | Protocol::Gemini | Protocol::Ollama)
         && serde_json::from_str::<Value>(arguments)
             .is_ok_and(|value| arguments != value.to_string().as_str())
 }

@@ -25,12 +25,15 @@ pub enum Protocol {
     /// Google's generateContent.
     #[serde(rename = "gemini")]
     Gemini,
+    /// Ollama's own API.
+    #[serde(rename = "ollama")]
+    Ollama,
 }
 
 impl Protocol {
     /// All protocols.
     pub const ALL: &'static [Self] =
-        &[Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini];
+        &[Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini, Self::Ollama];
 
     /// Returns the name that configuration and the command line use.
     ///
@@ -62,6 +65,7 @@ impl Protocol {
             Self::OpenAiResponses => &OPENAI_RESPONSES,
             Self::Anthropic => &ANTHROPIC,
             Self::Gemini => &GEMINI,
+            Self::Ollama => &OLLAMA,
         }
     }
 }
@@ -209,4 +213,27 @@ const GEMINI: ProtocolFacts = ProtocolFacts {
     video_urls: UrlSupport::WithType,
     sends_made_media: true,
     reads_own_urls: true,
+};
+
+const OLLAMA: ProtocolFacts = ProtocolFacts {
+    name: "ollama",
+    counted_in: Protocol::Ollama,
+    merges_extra_body: true,
+    tool_dialect: ToolDialect::OpenAi,
+    lists_server_tools: true,
+    has_web_fetch: false,
+    has_file_search: false,
+    json_schema: Support::Always,
+    image_input: Support::Always,
+    audio_input: Support::Always,
+    file_input: Support::Never,
+    video_input: Support::Never,
+    cache_markers: Support::Never,
+    token_count: Support::Never,
+    image_urls: UrlSupport::Never,
+    audio_urls: UrlSupport::Never,
+    file_urls: UrlSupport::Never,
+    video_urls: UrlSupport::Never,
+    sends_made_media: false,
+    reads_own_urls: false,
 };

@@ -12,7 +12,7 @@ use super::limit::timed_out;
 use super::secrets::RequestSecrets;
 use crate::chat::{ChatResponse, ChatStreamEvent};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Guess, Guesser, JsonArrayReader, SseReader};
+use crate::framing::{Guess, Guesser, JsonArrayReader, LineReader, SseReader};
 use crate::limits::{MAX_BODY_BYTES, MAX_BYTES_WITHOUT_EVENT};
 use crate::pace::Pace;
 use crate::protocol::{ChatDecoder, Emitter, Flow, Frame};
@@ -27,6 +27,8 @@ pub(crate) enum Reading {
     Stream(SseReader),
     /// As a JSON array whose elements are events.
     List(JsonArrayReader),
+    /// As lines, each of which is an event.
+    Lines(LineReader),
     /// As one JSON value.
     Whole(Pieces),
     /// As the first bytes suggest.
@@ -278,7 +280,8 @@ impl Reply {
                 Guess::List if self.decoder.streams_lists() => {
                     Reading::List(JsonArrayReader::new())
                 }
-                Guess::List | Guess::Whole => Reading::Whole(Pieces::default()),
+                Guess::Line if self.decoder.streams_lines() => Reading::Lines(LineReader::new()),
+                Guess::List | Guess::Whole | Guess::Line => Reading::Whole(Pieces::default()),
             };
         }
         let Self { reading, decoder, emitter, .. } = self;
@@ -300,6 +303,7 @@ impl Reply {
         let flow = match reading {
             Reading::Stream(reader) => reader.feed(&bytes, &mut take)?,
             Reading::List(reader) => reader.feed(&bytes, &mut take)?,
+            Reading::Lines(reader) => reader.feed(&bytes, &mut take)?,
             // Both are handled above.
             Reading::Whole(_) | Reading::Unknown(..) => Flow::Continue,
         };
@@ -329,17 +333,12 @@ impl Reply {
         let Self { reading, decoder, emitter, state, .. } = self;
         let done = match reading {
             Reading::Stream(reader) => {
-                match reader.finish(&mut |frame| decoder.frame(&frame, emitter)) {
-                    Ok(Flow::Done) => Ok(()),
-                    Ok(Flow::Continue) => decoder.finish(emitter),
-                    // A last event that is incomplete and cannot be parsed was cut off.
-                    Err(error) if error.kind() == ErrorKind::Protocol => Err(Error::new(
-                        ErrorKind::IncompleteStream,
-                        "the stream ended in the middle of an event",
-                    )
-                    .with_source(error)),
-                    Err(error) => Err(error),
-                }
+                let flow = reader.finish(&mut |frame| decoder.frame(&frame, emitter));
+                end_of_frames(flow, decoder, emitter)
+            }
+            Reading::Lines(reader) => {
+                let flow = reader.finish(&mut |frame| decoder.frame(&frame, emitter));
+                end_of_frames(flow, decoder, emitter)
             }
             Reading::List(reader) => reader.finish().and_then(|()| decoder.finish(emitter)),
             Reading::Unknown(body, _) => decode_body(body, decoder, emitter),
@@ -376,6 +375,25 @@ impl Reply {
             timer.as_mut().reset(due);
         }
         Poll::Pending
+    }
+}
+
+/// Ends a stream after its last frame, which ended with the body.
+fn end_of_frames(
+    last: Result<Flow>,
+    decoder: &mut ChatDecoder,
+    emitter: &mut Emitter,
+) -> Result<()> {
+    match last {
+        Ok(Flow::Done) => Ok(()),
+        Ok(Flow::Continue) => decoder.finish(emitter),
+        // A last event that is incomplete and cannot be parsed was cut off.
+        Err(error) if error.kind() == ErrorKind::Protocol => Err(Error::new(
+            ErrorKind::IncompleteStream,
+            "the stream ended in the middle of an event",
+        )
+        .with_source(error)),
+        Err(error) => Err(error),
     }
 }
 

@@ -9,19 +9,22 @@ pub(crate) enum Guess {
     Events,
     /// One JSON value that is not a list, or an HTML page.
     Whole,
+    /// A JSON object that goes on in its first line: one of several lines, or all there is.
+    Line,
     /// A JSON list.
     List,
 }
 
-/// Looks for the first byte that is not white space. Each byte is looked at once, however the bytes are split.
+/// Looks for the first byte that is not white space, and the one after it. White space is looked at once, however the bytes are
+/// split.
 #[derive(Debug, Default)]
 pub(crate) struct Guesser {
     seen: usize,
 }
 
 impl Guesser {
-    /// Guesses from all bytes that have arrived so far. Returns `None` while there is only white space, or the beginning of a byte order
-    /// mark.
+    /// Guesses from all bytes that have arrived so far. Returns `None` while there is only white space, the beginning of a byte order
+    /// mark, or a single brace.
     pub(crate) fn guess(&mut self, bytes: &[u8]) -> Option<Guess> {
         if self.seen == 0 {
             match bytes.strip_prefix(BYTE_ORDER_MARK) {
@@ -35,9 +38,16 @@ impl Guesser {
             self.seen = bytes.len();
             return None;
         };
-        Some(match new[at] {
-            b'[' => Guess::List,
-            b'{' | b'<' => Guess::Whole,
+        Some(match (new[at], new.get(at + 1)) {
+            (b'[', _) => Guess::List,
+            // An object that is written for people begins with a line of its own.
+            (b'{', Some(b'\n' | b'\r')) => Guess::Whole,
+            (b'{', Some(_)) => Guess::Line,
+            (b'{', None) => {
+                self.seen += at;
+                return None;
+            }
+            (b'<', _) => Guess::Whole,
             _ => Guess::Events,
         })
     }
@@ -66,7 +76,10 @@ mod tests {
         for (text, expected) in [
             ("data: {}", Some(Guess::Events)),
             (" \n : comment", Some(Guess::Events)),
-            ("\u{feff}{}", Some(Guess::Whole)),
+            ("\u{feff}{}", Some(Guess::Line)),
+            (" {\n \"a\": 1}", Some(Guess::Whole)),
+            (" {\r\n}", Some(Guess::Whole)),
+            ("\n{", None),
             ("\u{feff} \r\n[{}]", Some(Guess::List)),
             ("\n<html>", Some(Guess::Whole)),
             ("\u{feff}\n", None),
@@ -81,9 +94,10 @@ mod tests {
     #[test]
     fn white_space_before_a_response_is_read_once() {
         let mut text = vec![b' '; 100_000];
-        text.push(b'{');
+        text.extend(b"{}");
         let (found, looked_at) = guess(&text, 7);
-        assert_eq!(found, Some(Guess::Whole));
-        assert_eq!(looked_at, text.len());
+        assert_eq!(found, Some(Guess::Line));
+        // The brace may be looked at twice.
+        assert!((text.len()..=text.len() + 1).contains(&looked_at));
     }
 }

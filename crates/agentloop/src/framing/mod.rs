@@ -2,8 +2,10 @@
 
 mod guess;
 mod json_array;
+mod lines;
 mod sse;
 
 pub(crate) use guess::{Guess, Guesser};
 pub(crate) use json_array::JsonArrayReader;
+pub(crate) use lines::LineReader;
 pub(crate) use sse::SseReader;

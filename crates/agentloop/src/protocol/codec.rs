@@ -221,6 +221,11 @@ pub(crate) trait Decode: fmt::Debug + Send {
     fn streams_lists(&self) -> bool {
         false
     }
+
+    /// Returns whether a stream arrives as lines, each of which is a JSON object.
+    fn streams_lines(&self) -> bool {
+        false
+    }
 }
 
 /// Reads the response to a chat call in any protocol, and checks the limits.
@@ -235,6 +240,11 @@ impl ChatDecoder {
     /// Returns whether a stream may also arrive as one JSON list of its frames.
     pub(crate) fn streams_lists(&self) -> bool {
         self.0.streams_lists()
+    }
+
+    /// Returns whether a stream arrives as lines, each of which is a JSON object.
+    pub(crate) fn streams_lines(&self) -> bool {
+        self.0.streams_lines()
     }
 
     /// Emits what the decoder holds back, before the partial response of a stream that was cut off is taken.

@@ -240,6 +240,27 @@ impl ObjectWriter {
     }
 }
 
+/// Returns JSON text without the white space between its tokens. The order of its names and the spelling of its numbers stay.
+pub(super) fn compact(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let (mut in_string, mut escaped) = (false, false);
+    for letter in json.chars() {
+        if in_string {
+            match letter {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '"' => in_string = false,
+                _ => {}
+            }
+            out.push(letter);
+        } else if !letter.is_ascii_whitespace() {
+            in_string = letter == '"';
+            out.push(letter);
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

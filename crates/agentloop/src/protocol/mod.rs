@@ -15,6 +15,7 @@ mod codec;
 mod conversation;
 mod cost;
 mod count;
+mod effort;
 mod embed;
 mod emit;
 mod error_body;
@@ -26,7 +27,10 @@ mod gemini;
 mod headers;
 mod json;
 mod lenient;
+mod logprobs;
 mod missing;
+#[cfg(feature = "ollama")]
+mod ollama;
 #[cfg(any(feature = "openai-chat", feature = "openai-responses"))]
 mod openai;
 #[cfg(feature = "openai-chat")]
@@ -72,6 +76,8 @@ pub(crate) fn codec(protocol: Protocol) -> &'static dyn Codec {
         Protocol::Anthropic => &anthropic::Anthropic,
         #[cfg(feature = "gemini")]
         Protocol::Gemini => &gemini::Gemini,
+        #[cfg(feature = "ollama")]
+        Protocol::Ollama => &ollama::Ollama,
         #[allow(unreachable_patterns, reason = "unless a protocol is not compiled in")]
         other => missing::Missing::of(other),
     }

@@ -14,6 +14,7 @@ struct Head<'a> {
     #[serde(borrow, default, rename = "type")]
     kind: Text<'a>,
     choices: Option<IgnoredAny>,
+    done: Option<IgnoredAny>,
 }
 
 /// Returns the protocol that a response, whole or streamed, is written in, if its first object shows it.
@@ -30,6 +31,8 @@ pub(crate) fn protocol_of(body: &[u8]) -> Option<Protocol> {
         Some(Protocol::OpenAiResponses)
     } else if kind == "message" || kind == "message_start" {
         Some(Protocol::Anthropic)
+    } else if head.done.is_some() {
+        Some(Protocol::Ollama)
     } else {
         None
     }
@@ -50,6 +53,7 @@ mod tests {
             ),
             (r#" {"object":"response","output":[]}"#, Some(Protocol::OpenAiResponses)),
             (r#"{"type":"message","role":"assistant"}"#, Some(Protocol::Anthropic)),
+            (r#"{"model":"m","message":{"content":"a"},"done":false}"#, Some(Protocol::Ollama)),
             (r#"{"error":{"message":"no"}}"#, None),
             (r#"{"object":5,"type":[]}"#, None),
             ("<html>{</html>", None),

@@ -2,10 +2,10 @@
 //!
 //! A server that calls these functions supports all protocols without naming any of them. The simulator is one.
 
-#[cfg(any(feature = "anthropic", feature = "gemini"))]
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
 pub(super) mod known;
 mod lines;
-#[cfg(any(feature = "anthropic", feature = "gemini"))]
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
 pub(super) mod notes;
 mod reply;
 
@@ -33,6 +33,11 @@ pub(super) fn refused(why: impl fmt::Display) -> Error {
 /// How a server of a protocol reads requests and writes responses.
 pub(crate) trait Serve: Sync {
     fn route(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation>;
+
+    /// Returns how streams are framed, unless a request asks for another framing.
+    fn framing(&self) -> StreamFraming {
+        StreamFraming::Events
+    }
 
     fn read_chat(&self, path: &str, body: &[u8]) -> Result<ServedChat>;
 
@@ -99,6 +104,25 @@ pub enum StreamFraming {
     Events,
     /// As the elements of one JSON array. Gemini streams this way without `alt=sse`.
     Array,
+    /// As lines, each of which is a JSON object.
+    Lines,
+}
+
+impl StreamFraming {
+    /// Returns the content type of such a stream.
+    ///
+    /// ```
+    /// use agentloop::protocol::serve::StreamFraming;
+    ///
+    /// assert_eq!(StreamFraming::Events.content_type(), "text/event-stream");
+    /// ```
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Events => "text/event-stream",
+            Self::Array => "application/json",
+            Self::Lines => "application/x-ndjson",
+        }
+    }
 }
 
 /// An embeddings request that a server received.
@@ -145,6 +169,18 @@ pub fn route(
     headers: &HeaderMap,
 ) -> Option<Operation> {
     codec(protocol).server().route(method, path, headers)
+}
+
+/// Returns how the streams of a protocol are framed, unless a request asks for another framing.
+///
+/// ```
+/// use agentloop::Protocol;
+/// use agentloop::protocol::serve::{StreamFraming, framing};
+///
+/// assert_eq!(framing(Protocol::Ollama), StreamFraming::Lines);
+/// ```
+pub fn framing(protocol: Protocol) -> StreamFraming {
+    codec(protocol).server().framing()
 }
 
 /// Returns the key of a request, in whichever header it is.

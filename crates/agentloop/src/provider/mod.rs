@@ -226,7 +226,25 @@ impl Provider {
         }
     }
 
-    /// Creates a provider that uses `protocol`, as [`openai_compatible`](Self::openai_compatible) and the other three do.
+    /// Creates a provider that speaks Ollama's own API. `base_url` is the part before `/api/chat`. A base URL that ends in `/api`, or
+    /// in `/v1` like that of the server's OpenAI endpoint, leads to the same calls.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Provider};
+    ///
+    /// let lab = Provider::ollama_compatible("lab", "http://192.168.1.20:11434");
+    /// let ai = AgentLoop::builder().provider(lab).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn ollama_compatible(
+        name: impl Into<Cow<'static, str>>,
+        base_url: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { protocol: Protocol::Ollama, ..Self::openai_compatible(name, base_url) }
+            .quirks(|q| q.server_tools = quirks::ServerToolQuirks::refused())
+    }
+
+    /// Creates a provider that uses `protocol`, as [`openai_compatible`](Self::openai_compatible) and the other constructors do.
     ///
     /// ```
     /// use agentloop::{Protocol, Provider};
@@ -244,6 +262,7 @@ impl Provider {
             Protocol::OpenAiResponses => Self::responses_compatible(name, base_url),
             Protocol::Anthropic => Self::anthropic_compatible(name, base_url),
             Protocol::Gemini => Self::gemini_compatible(name, base_url),
+            Protocol::Ollama => Self::ollama_compatible(name, base_url),
         }
     }
 

@@ -171,7 +171,7 @@ fn restricted_to(target: &Target, request: &ChatRequest) -> Option<Protocol> {
     let provider = &target.provider;
     target.restrictions().iter().rev().find_map(|row| match row.then {
         Action::Speak(protocol)
-            if row.when.iter().all(|when| when.holds(request, &provider.base_url))
+            if provider.meets(row, request)
                 && provider.protocols().any(|known| known == protocol) =>
         {
             Some(protocol)

@@ -8,8 +8,13 @@ use agentloop::{
 };
 use agentloop_sim::{Ledger, Simulator};
 
-const PROTOCOLS: [Protocol; 4] =
-    [Protocol::OpenAiChat, Protocol::OpenAiResponses, Protocol::Anthropic, Protocol::Gemini];
+const PROTOCOLS: [Protocol; 5] = [
+    Protocol::OpenAiChat,
+    Protocol::OpenAiResponses,
+    Protocol::Anthropic,
+    Protocol::Gemini,
+    Protocol::Ollama,
+];
 
 /// A dollar for a thousand tokens read, two for a thousand written.
 const PRICES: &str = r#"

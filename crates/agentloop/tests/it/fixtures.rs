@@ -8,13 +8,18 @@ use agentloop::{ChatResponse, Citation, ErrorKind, ResponsePart};
 use support::{Wire, decode};
 
 /// The protocols that have fixtures, with a provider for each, and the finish reason of a stream.
-fn protocols() -> [(&'static str, Wire, &'static str); 3] {
+fn protocols() -> [(&'static str, Wire, &'static str); 4] {
     [
         ("openai_chat", Wire::of("openai"), "\"finish_reason\": \""),
         // The last event does.
         ("openai_responses", Wire::of_responses(false), "event: "),
         ("anthropic", Wire::of("anthropic"), "\"stop_reason\": \""),
+        ("ollama", ollama(), "\"done\":true"),
     ]
+}
+
+fn ollama() -> Wire {
+    Wire { protocol: Some(agentloop::Protocol::Ollama), ..Wire::of("ollama") }
 }
 
 /// The fixtures of a protocol: name, whole body, stream.
@@ -31,7 +36,11 @@ fn fixtures(protocol: &str) -> Vec<(String, Vec<u8>, Vec<u8>)> {
         .into_iter()
         .map(|body| {
             let name = body.file_name().unwrap().to_string_lossy().replace(".body.json", "");
-            let stream = body.with_file_name(format!("{name}.stream.sse"));
+            let stream = ["sse", "ndjson"]
+                .map(|end| body.with_file_name(format!("{name}.stream.{end}")))
+                .into_iter()
+                .find(|path| path.exists())
+                .unwrap_or_else(|| panic!("{name} has no stream"));
             (name, std::fs::read(&body).unwrap(), std::fs::read(stream).unwrap())
         })
         .collect()
@@ -189,6 +198,11 @@ fn anthropic_s_fixtures_read_as_a_person_expects() {
 #[test]
 fn fixtures_of_responses_read_as_a_person_expects() {
     insta::assert_snapshot!(shown("openai_responses", &Wire::of_responses(false)));
+}
+
+#[test]
+fn fixtures_of_ollama_read_as_a_person_expects() {
+    insta::assert_snapshot!(shown("ollama", &ollama()));
 }
 
 /// Found by decoding unusual JSON: a repeated name, half a surrogate pair.

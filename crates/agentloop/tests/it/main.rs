@@ -51,6 +51,7 @@ mod middleware;
 mod models;
 mod module_order;
 mod nesting;
+mod ollama;
 mod properties;
 mod prose;
 mod readme;

@@ -29,7 +29,7 @@ pub(crate) struct Parameters {
     #[arg(long, value_name = "LEVEL", value_parser = effort_parser())]
     effort: Option<Effort>,
 
-    /// The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+    /// The protocol to use, for example openai_chat or anthropic [default: the provider's protocol]
     #[arg(long, value_name = "PROTOCOL", value_parser = crate::args::parse_protocol)]
     protocol: Option<Protocol>,
 

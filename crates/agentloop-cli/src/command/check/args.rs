@@ -15,7 +15,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODEL")]
     pub(super) embedding_model: Option<String>,
 
-    /// The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+    /// The protocol to use, for example openai_chat or anthropic [default: the provider's protocol]
     #[arg(long, value_name = "PROTOCOL", value_parser = crate::args::parse_protocol)]
     pub(super) protocol: Option<Protocol>,
 

@@ -45,11 +45,19 @@ pub enum Condition {
     Schema,
     /// The provider's URL does not end in this.
     BaseUrlOtherThan(Cow<'static, str>),
+    /// The request, or a default of the provider, has one of these fields of the body.
+    Field(Vec<Cow<'static, str>>),
 }
 
 impl Condition {
-    /// Returns whether the condition holds for a request to the provider at `base_url`.
-    pub(crate) fn holds(&self, request: &ChatRequest, base_url: &str) -> bool {
+    /// Returns whether the condition holds for a request to the provider at `base_url`. `has_field` returns whether the body has a
+    /// field that is not a parameter.
+    pub(crate) fn holds(
+        &self,
+        request: &ChatRequest,
+        base_url: &str,
+        has_field: impl Fn(&str) -> bool,
+    ) -> bool {
         match self {
             Self::Set(param) => request.is_set(*param),
             Self::Unset(param) => !request.is_set(*param),
@@ -83,6 +91,7 @@ impl Condition {
                 matches!(request.response_format, Some(ResponseFormat::JsonSchema { .. }))
             }
             Self::BaseUrlOtherThan(end) => !base_url.trim_end_matches('/').ends_with(end.as_ref()),
+            Self::Field(names) => names.iter().any(|name| has_field(name)),
         }
     }
 
@@ -106,6 +115,10 @@ impl Condition {
             Self::Format => "JSON mode or a schema".to_owned(),
             Self::Schema => "a schema".to_owned(),
             Self::BaseUrlOtherThan(end) => format!("the URL does not end in `{end}`"),
+            Self::Field(names) => {
+                let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+                format!("the body has one of {}", names.join(", "))
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ use partial_args::PartialArgs;
 
 use super::citations::{Grounding, Place};
 use super::decode::Mode;
-use super::wire::{Blob, Code, CodeResult, FunctionCall, Tool, compact};
+use super::wire::{Blob, Code, CodeResult, FunctionCall, Tool};
 use crate::chat::{
     CodeOutcome, CodeResultPart, FilePart, ImagePart, OpaquePart, PartDelta, PartStart,
     ProviderState, ResponsePart, ServerToolResultPart, Weight as _,
@@ -26,7 +26,7 @@ use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::fields::Fields;
-use crate::protocol::json::{mended, read_json};
+use crate::protocol::json::{compact, mended, read_json};
 use crate::protocol::rest::Kept;
 
 /// Makes the ids that the provider should have made: no two alike in one response, and unlike those of every other

@@ -7,7 +7,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::wire::{compact, is_compact};
+use super::wire::is_compact;
+use crate::protocol::json::compact;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Content<'a> {

@@ -26,6 +26,7 @@ impl Missing {
             Protocol::OpenAiResponses => &Self(Protocol::OpenAiResponses),
             Protocol::Anthropic => &Self(Protocol::Anthropic),
             Protocol::Gemini => &Self(Protocol::Gemini),
+            Protocol::Ollama => &Self(Protocol::Ollama),
         }
     }
 

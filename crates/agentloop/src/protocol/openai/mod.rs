@@ -9,5 +9,4 @@ pub(super) mod models;
 pub(super) mod parts;
 #[cfg(feature = "serve")]
 pub(super) mod serve;
-pub(super) mod thinking;
 pub(super) mod tools;

@@ -4,7 +4,7 @@ use serde_json::Map;
 
 use crate::chat::ChatRequest;
 use crate::error::Result;
-use crate::protocol::openai::thinking::{levels, nearest_known, not_to_think, wanted};
+use crate::protocol::effort::{levels, nearest_known, not_to_think, wanted};
 use crate::protocol::params::ParamWriter;
 use crate::provider::quirks::ItemForm;
 use crate::provider::{Param, Provider};

@@ -19,7 +19,7 @@ pub(in crate::protocol) use writer::{Extra, ParamWriter};
 
 use super::codec;
 use super::output::Shaped;
-use crate::chat::{ChatRequest, Draft, Warning, WarningKind};
+use crate::chat::{ChatRequest, Draft, ToolChoice, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::provider::{Param, Provider, Rule, Ruling};
 
@@ -189,6 +189,10 @@ fn is_wish(request: &ChatRequest, param: Param) -> bool {
     match param {
         Param::N => request.n.is_some_and(|n| n != 1),
         Param::Modalities => request.modalities.iter().any(|kind| kind != "text"),
+        // A model decides by itself whether to call a tool, and without tools it calls none.
+        Param::ToolChoice => {
+            matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Function(_)))
+        }
         _ => request.is_set(param),
     }
 }

@@ -49,8 +49,7 @@ pub(crate) fn apply<'r>(target: &'r Target, request: &'r ChatRequest) -> Result<
         warnings: Vec::new(),
     };
     for row in target.restrictions() {
-        let holds = row.when.iter().all(|when| when.holds(&state.request, &provider.base_url));
-        if holds && triggers(&row.then, &state.request, provider) {
+        if provider.meets(row, &state.request) && triggers(&row.then, &state.request, provider) {
             state.change(row, provider, model)?;
         }
     }

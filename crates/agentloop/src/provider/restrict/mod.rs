@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::Provider;
 use super::rows::families;
+use super::{Provider, Rule};
+use crate::chat::ChatRequest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::{ModelData, Restriction};
 
@@ -38,6 +39,21 @@ impl Provider {
     pub fn restriction(mut self, row: Restriction) -> Self {
         self.restrictions.push(row);
         self
+    }
+
+    /// Returns whether all conditions of a restriction hold for a request.
+    pub(crate) fn meets(&self, row: &Restriction, request: &ChatRequest) -> bool {
+        let has_field = |name: &str| {
+            let of_provider = request.provider_options.get(self.name.as_ref());
+            let is_default = |rule: &Rule| match rule {
+                Rule::Default(path, _) => path.split('.').next() == Some(name),
+                _ => false,
+            };
+            request.extra_body.contains_key(name)
+                || of_provider.is_some_and(|options| options.contains_key(name))
+                || self.rules.iter().any(is_default)
+        };
+        row.when.iter().all(|when| when.holds(request, &self.base_url, has_field))
     }
 
     /// Calls `visit` with every restriction that may apply to `model` in the provider's protocol, in the order of the

@@ -7,8 +7,13 @@ use agentloop::{
 };
 use agentloop_sim::{Fault, Faults, Simulator};
 
-pub(crate) const PROTOCOLS: [Protocol; 4] =
-    [Protocol::OpenAiChat, Protocol::OpenAiResponses, Protocol::Anthropic, Protocol::Gemini];
+pub(crate) const PROTOCOLS: [Protocol; 5] = [
+    Protocol::OpenAiChat,
+    Protocol::OpenAiResponses,
+    Protocol::Anthropic,
+    Protocol::Gemini,
+    Protocol::Ollama,
+];
 
 /// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -53,12 +53,13 @@ fn keeps_its_laws(response: &ChatResponse) {
     assert_eq!(&again, response);
 }
 
-fn wires() -> [(&'static str, Wire); 4] {
+fn wires() -> [(&'static str, Wire); 5] {
     [
         ("openai_chat", Wire::of("groq")),
         ("openai_responses", Wire::of_responses(false)),
         ("anthropic", Wire::of("anthropic")),
         ("gemini", Wire::of("google")),
+        ("ollama", Wire { protocol: Some(Protocol::Ollama), ..Wire::of("ollama") }),
     ]
 }
 
@@ -100,9 +101,10 @@ fn deep_json_in_any_place_of_a_stream_is_kept_or_an_error() {
     for (protocol, wire) in wires() {
         let wire = Wire { stream: true, ..wire };
         let mut depths = depths();
-        for stream in fixtures(protocol, "sse").iter().step_by(3) {
-            let events: Vec<&str> =
-                stream.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+        let streams = fixtures(protocol, "sse").into_iter().chain(fixtures(protocol, "ndjson"));
+        for stream in streams.step_by(3) {
+            let data = |line| str::strip_prefix(line, "data: ").unwrap_or(line);
+            let events: Vec<&str> = stream.lines().map(data).collect();
             for event in events.into_iter().step_by(4) {
                 let Ok(document) = serde_json::from_str(event) else { continue };
                 for other in marked(&document) {

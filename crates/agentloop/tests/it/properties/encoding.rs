@@ -67,7 +67,9 @@ fn conversation(more: std::ops::Range<usize>) -> impl Strategy<Value = Vec<ChatM
 /// The names that a parameter has in some body.
 fn names_of(name: &str) -> Vec<&str> {
     let others: &[&str] = match name {
-        "max_tokens" => &["max_completion_tokens", "max_output_tokens", "maxOutputTokens"],
+        "max_tokens" => {
+            &["max_completion_tokens", "max_output_tokens", "maxOutputTokens", "num_predict"]
+        }
         "top_p" => &["topP"],
         "top_k" => &["topK"],
         "stop" => &["stop_sequences", "stopSequences"],
@@ -80,9 +82,14 @@ fn names_of(name: &str) -> Vec<&str> {
         "response_format" => &["responseMimeType", "output_config", "format"],
         "tool_choice" => &["toolConfig"],
         "parallel_tool_calls" => &["disable_parallel_tool_use"],
-        "reasoning_effort" => {
-            &["reasoning", "thinking", "chat_template_kwargs", "output_config", "thinkingConfig"]
-        }
+        "reasoning_effort" => &[
+            "reasoning",
+            "thinking",
+            "chat_template_kwargs",
+            "output_config",
+            "thinkingConfig",
+            "think",
+        ],
         _ => &[],
     };
     std::iter::once(name).chain(others.iter().copied()).collect()
@@ -183,6 +190,8 @@ proptest! {
                 || (name == "parallel_tool_calls" && params["parallel_tool_calls"] == true)
                 // `auto` is the default of the provider.
                 || (name == "tool_choice" && params["tool_choice"] == "auto" && params.get("tools").is_some())
+                // Without tools there are no calls.
+                || (name == "tool_choice" && params["tool_choice"] == "none" && body.get("tools").is_none())
                 || names_of(name).iter().any(|known| holds(&body, known));
             prop_assert!(sent || warned, "{} vanished: {}", name, body);
         }

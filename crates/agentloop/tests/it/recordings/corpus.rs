@@ -64,6 +64,7 @@ fn protocol(wire: &str) -> Protocol {
         "anthropic-messages" => Protocol::Anthropic,
         "gemini" | "gemini-embed" => Protocol::Gemini,
         "openai-responses" => Protocol::OpenAiResponses,
+        "ollama-native" => Protocol::Ollama,
         _ => Protocol::OpenAiChat,
     }
 }

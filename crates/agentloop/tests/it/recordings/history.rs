@@ -140,7 +140,8 @@ fn is_tagged(recording: &Recording) -> Result<(), String> {
 
 #[test]
 fn a_message_without_origin_is_sent_back_complete_only_to_its_own_provider() {
-    for wire in ["openai-chat", "openai-responses", "anthropic-messages", "gemini"] {
+    for wire in ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "ollama-native"]
+    {
         over(wire, is_tagged);
     }
 }

@@ -66,6 +66,7 @@ mod gemini;
 mod history;
 mod laws;
 mod leaves;
+mod ollama;
 mod oracle;
 mod replayed;
 mod responses;

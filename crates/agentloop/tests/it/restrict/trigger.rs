@@ -46,6 +46,9 @@ fn fulfil(request: &mut ChatRequest, condition: &Condition) {
             }
             request.tool_choice = Some(ToolChoice::Required);
         }
+        Condition::Field(names) => {
+            request.extra_body.insert(names[0].to_string(), json!({}));
+        }
         Condition::Format => request.response_format = Some(ResponseFormat::json()),
         Condition::Schema => {
             request.response_format =
@@ -125,6 +128,7 @@ fn set(request: &mut ChatRequest, param: Param) {
     match param {
         Param::Temperature => request.temperature = Some(0.5),
         Param::TopP => request.top_p = Some(0.5),
+        Param::TopK => request.top_k = Some(40),
         Param::FrequencyPenalty => request.frequency_penalty = Some(0.5),
         Param::PresencePenalty => request.presence_penalty = Some(0.5),
         Param::Logprobs => request.logprobs = Some(true),

@@ -33,6 +33,10 @@ async fn answer(ai: &AgentLoop, request: ChatRequest) -> ChatResponse {
     }
     for response in [&mut whole, &mut streamed] {
         response.request_id = None;
+        // Ollama gives no ids to responses: the library makes one up for each.
+        if response.id.starts_with("resp_") {
+            response.id.truncate("resp_".len());
+        }
     }
     assert_eq!(whole, streamed, "{model}");
     whole
@@ -116,8 +120,9 @@ async fn endings(ai: &AgentLoop, row: &Provider) {
 
 async fn citations_and_media(ai: &AgentLoop, row: &Provider) {
     let cited = answer(ai, ask(row, "cite")).await;
-    assert!(cited.choices[0].citations().next().is_some(), "{}", row.name);
-    // One protocol has no images in responses.
+    // One protocol has no citations, another has no images in responses.
+    let has_citations = row.protocol != Protocol::Ollama;
+    assert_eq!(cited.choices[0].citations().next().is_some(), has_citations, "{}", row.name);
     if row.protocol != Protocol::Anthropic {
         let drawn = answer(ai, ask(row, "image")).await;
         assert_eq!(drawn.choices[0].images().count(), 1, "{}", row.name);

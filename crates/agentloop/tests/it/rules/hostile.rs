@@ -72,6 +72,7 @@ fn two_parameters_under_one_name_are_refused() {
         (Protocol::OpenAiResponses, "max_output_tokens"),
         (Protocol::Anthropic, "stop_sequences"),
         (Protocol::Gemini, "generationConfig.topP"),
+        (Protocol::Ollama, "options.num_predict"),
     ] {
         let provider = lab(protocol).rename(Param::Seed, name);
         let error = AgentLoop::builder().provider(provider).build().unwrap_err();

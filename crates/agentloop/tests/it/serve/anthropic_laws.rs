@@ -20,7 +20,8 @@ const OWN: [(Protocol, &str, &str); 2] = [
     (Protocol::Gemini, "gemini", "contents"),
 ];
 
-const WIRES: [&str; 4] = ["openai-chat", "openai-responses", "anthropic-messages", "gemini"];
+const WIRES: [&str; 5] =
+    ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "ollama-native"];
 
 /// The recorded requests of a wire that their provider took: name, path, body. `None` without the recordings.
 fn requests(wire: &str) -> Option<Vec<(String, String, Value)>> {

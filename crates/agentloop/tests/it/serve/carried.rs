@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::recordings::corpus::{Recording, recordings};
 
-const WIRES: [&str; 4] = ["openai-chat", "openai-responses", "anthropic-messages", "gemini"];
+const WIRES: [&str; 5] =
+    ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "ollama-native"];
 
 /// Returns the next request of a client that keeps what it received: the response is the assistant's message.
 fn next_request(protocol: Protocol, body: &Value) -> (&'static str, Value) {
@@ -27,6 +28,9 @@ fn next_request(protocol: Protocol, body: &Value) -> (&'static str, Value) {
             let messages = [user, message];
             ("/v1/messages", json!({ "model": "m", "max_tokens": 9, "messages": messages }))
         }
+        Protocol::Ollama => {
+            ("/api/chat", json!({ "model": "m", "messages": [user, body["message"]] }))
+        }
         _ => {
             let question = json!({ "role": "user", "parts": [{ "text": "Hi" }] });
             let contents = [question, body["candidates"][0]["content"].clone()];
@@ -35,11 +39,11 @@ fn next_request(protocol: Protocol, body: &Value) -> (&'static str, Value) {
     }
 }
 
-/// Returns the parts whose state must return. Chat completions have no place after the last call.
+/// Returns the parts whose state must return. Chat completions and Ollama have no place after the last call.
 fn stateful(client: Protocol, response: &ChatResponse) -> Vec<ContentPart> {
     let Some(choice) = response.choices.first() else { return Vec::new() };
     let mut parts: Vec<ContentPart> = choice.content.iter().cloned().map(Into::into).collect();
-    if client == Protocol::OpenAiChat {
+    if matches!(client, Protocol::OpenAiChat | Protocol::Ollama) {
         let last = parts.iter().rposition(|part| matches!(part, ContentPart::ToolCall(_)));
         parts.truncate(last.map_or(0, |last| last + 1));
     }

@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use crate::recordings::corpus::recordings;
 use crate::specs::spec::Spec;
 
-const WIRES: [&str; 4] = ["openai-chat", "openai-responses", "anthropic-messages", "gemini"];
+const WIRES: [&str; 5] =
+    ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "ollama-native"];
 
 /// A protocol, the file of its description, and the names of a complete response and of an event there.
-const APIS: [(Protocol, &str, &str, &str); 4] = [
+const APIS: [(Protocol, &str, &str, &str); 5] = [
     (
         Protocol::OpenAiChat,
         "openai.json",
@@ -22,6 +23,7 @@ const APIS: [(Protocol, &str, &str, &str); 4] = [
     (Protocol::OpenAiResponses, "openai.json", "Response", "ResponseStreamEvent"),
     (Protocol::Anthropic, "anthropic.yaml", "Message", "MessageStreamEvent"),
     (Protocol::Gemini, "gemini.json", "GenerateContentResponse", "GenerateContentResponse"),
+    (Protocol::Ollama, "ollama.json", "ChatResponse", "ChatStreamEvent"),
 ];
 
 /// What differs from a description, and why: a protocol, and a text of the failure.
@@ -73,10 +75,12 @@ fn responses() -> Option<Vec<(String, ChatResponse)>> {
     Some(responses)
 }
 
-/// The data of server-sent events.
+/// The data of server-sent events, or of lines.
 fn events(stream: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(stream).unwrap();
-    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    let data = text.lines().filter_map(|line| {
+        line.strip_prefix("data: ").or_else(|| line.starts_with('{').then_some(line))
+    });
     data.filter(|data| *data != "[DONE]").map(|data| serde_json::from_str(data).unwrap()).collect()
 }
 

@@ -19,6 +19,7 @@ fn description(provider: &Provider, protocol: Protocol) -> (&'static str, &'stat
         Protocol::OpenAiResponses => ("openai.json", "CreateResponse"),
         Protocol::Anthropic => ("anthropic.yaml", "CreateMessageParams"),
         Protocol::Gemini => ("gemini.json", "GenerateContentRequest"),
+        Protocol::Ollama => ("ollama.json", "ChatRequest"),
         other => panic!("no description of {}", other.name()),
     }
 }

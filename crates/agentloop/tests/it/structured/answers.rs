@@ -5,7 +5,7 @@ use agentloop::{ErrorKind, FinishReason, Protocol, ResponsePart, ToolCallPart, T
 use agentloop_sim::Turn;
 use serde_json::json;
 
-use crate::structured::{City, PROTOCOLS, STRATEGIES, lab, oslo, question, response};
+use crate::structured::{City, PROTOCOLS, lab, oslo, question, response, strategies};
 
 const RIGHT: &str = r#"{"name":"Oslo","inhabitants":717710,"rivers":["Akerselva"]}"#;
 
@@ -17,7 +17,7 @@ async fn fences_and_prose_around_the_value_are_ignored() {
         format!("Sure!\n```\n{RIGHT}\n```\n"),
     ] {
         for protocol in PROTOCOLS {
-            for strategy in STRATEGIES {
+            for strategy in strategies(protocol) {
                 // A model that is forced to call a tool may still respond with text.
                 let (ai, _) = lab(protocol, [Turn::text(&text)]);
                 let request = StructuredRequest::new(question()).strategy(strategy);
@@ -35,7 +35,7 @@ async fn fences_and_prose_around_the_value_are_ignored() {
 #[tokio::test]
 async fn an_invalid_value_is_requested_again_with_the_reason() {
     for protocol in PROTOCOLS {
-        for strategy in STRATEGIES {
+        for strategy in strategies(protocol) {
             for wrong in [r#"{"name":"Oslo","inhabitants":"many"}"#, "I do not know."] {
                 // The arguments of a tool are always an object.
                 if strategy == agentloop::OutputStrategy::Tool && !wrong.starts_with('{') {
@@ -98,7 +98,7 @@ async fn truncated_refused_and_calling_responses_have_their_own_error_kinds() {
     ];
     for protocol in PROTOCOLS {
         for ((turn, kind, text), strategy) in
-            cases.iter().flat_map(|case| STRATEGIES.map(|strategy| (case, strategy)))
+            cases.iter().flat_map(|case| strategies(protocol).map(move |one| (case, one)))
         {
             let mut request = question();
             request.output_strategy = Some(strategy);

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use serde_json::Value;
 
-use crate::structured::{City, PROTOCOLS, lab, oslo, question, response};
+use crate::structured::{City, PROTOCOLS, lab, oslo, question, response, strategies};
 
 /// Returns whether `later` contains `earlier`.
 fn grew(earlier: &Value, later: &Value) -> bool {
@@ -31,7 +31,7 @@ fn grew(earlier: &Value, later: &Value) -> bool {
 async fn values_only_grow_to_the_complete_value() {
     let text = serde_json::to_string_pretty(&oslo()).unwrap();
     for protocol in PROTOCOLS {
-        for strategy in [OutputStrategy::Native, OutputStrategy::Tool] {
+        for strategy in strategies(protocol).filter(|one| *one != OutputStrategy::Prompt) {
             for prefix in ["", "```json\n"] {
                 if strategy == OutputStrategy::Tool && !prefix.is_empty() {
                     continue;

@@ -27,11 +27,22 @@ pub(crate) fn oslo() -> City {
     City { name: "Oslo".to_owned(), inhabitants: 717_710, rivers: vec!["Akerselva".to_owned()] }
 }
 
-pub(crate) const PROTOCOLS: [Protocol; 4] =
-    [Protocol::OpenAiChat, Protocol::OpenAiResponses, Protocol::Anthropic, Protocol::Gemini];
+pub(crate) const PROTOCOLS: [Protocol; 5] = [
+    Protocol::OpenAiChat,
+    Protocol::OpenAiResponses,
+    Protocol::Anthropic,
+    Protocol::Gemini,
+    Protocol::Ollama,
+];
 
-pub(crate) const STRATEGIES: [OutputStrategy; 3] =
+const STRATEGIES: [OutputStrategy; 3] =
     [OutputStrategy::Native, OutputStrategy::Tool, OutputStrategy::Prompt];
+
+/// The strategies that a protocol has. Ollama cannot force a call.
+pub(crate) fn strategies(protocol: Protocol) -> impl Iterator<Item = OutputStrategy> {
+    let has_tool = protocol != Protocol::Ollama;
+    STRATEGIES.into_iter().filter(move |one| has_tool || *one != OutputStrategy::Tool)
+}
 
 /// The requests that were sent.
 pub(crate) type Sent = Arc<Mutex<Vec<ChatRequest>>>;

@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::structured::{City, PROTOCOLS, STRATEGIES, lab, oslo, question, response};
+use crate::structured::{City, PROTOCOLS, lab, oslo, question, response, strategies};
 
 #[tokio::test]
 async fn every_strategy_gives_the_same_value_complete_and_streamed() {
     let text = serde_json::to_string(&oslo()).unwrap();
     for protocol in PROTOCOLS {
-        for strategy in STRATEGIES {
+        for strategy in strategies(protocol) {
             let (ai, _) = lab(protocol, [response(strategy, &text)]);
             let request = StructuredRequest::new(question()).strategy(strategy);
             let structured = ai.chat_structured::<City>(request.clone()).await.unwrap();
@@ -41,8 +41,9 @@ async fn a_value_that_is_not_an_object_is_wrapped_and_unwrapped() {
         Green,
     }
     for protocol in PROTOCOLS {
-        for strategy in STRATEGIES {
-            let bare = protocol == Protocol::Gemini && strategy == OutputStrategy::Native;
+        for strategy in strategies(protocol) {
+            let bare = matches!(protocol, Protocol::Gemini | Protocol::Ollama)
+                && strategy == OutputStrategy::Native;
             let wrap = |value: &str| {
                 if bare { value.to_owned() } else { format!("{{\"value\": {value}}}") }
             };

@@ -15,7 +15,8 @@ use crate::chat::{
 use crate::error::Result;
 use crate::nesting;
 use crate::protocol::Emitter;
-use crate::protocol::openai::{citations, logprobs};
+use crate::protocol::logprobs;
+use crate::protocol::openai::citations;
 use crate::protocol::openai_responses::wire_item::{Content, WireItem};
 
 /// The largest field of an item that is copied to every part that the item becomes. A larger one is with the first.
