@@ -27,6 +27,7 @@ pub struct HttpTransportBuilder {
     no_proxy: String,
     reach: Reach,
     certificates: Vec<CertificateDer<'static>>,
+    is_native: bool,
     /// The first error, which `build` returns.
     error: Option<Error>,
 }
@@ -77,6 +78,15 @@ impl HttpTransportBuilder {
         self
     }
 
+    /// Also trusts the certificates of the operating system, for networks whose proxy has an authority of its own. The variable
+    /// `AGENTLOOP_NATIVE_ROOTS=1` does the same without code. They are read with the first `https` request; if they cannot be, it fails.
+    #[cfg(feature = "native-roots")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "native-roots")))]
+    pub fn native_roots(mut self) -> Self {
+        self.is_native = true;
+        self
+    }
+
     /// Builds the transport.
     ///
     /// # Errors
@@ -97,7 +107,7 @@ impl HttpTransportBuilder {
             ProxyChoice::None => Proxies::none(),
             ProxyChoice::All(url) => Proxies::all(&url, &self.no_proxy)?,
         };
-        Ok(HttpTransport::with(proxies, Tls::new(self.certificates), self.reach))
+        Ok(HttpTransport::with(proxies, Tls::new(self.certificates, self.is_native), self.reach))
     }
 }
 

@@ -85,7 +85,8 @@ fn tls(origin: &Origin, cause: &rustls::Error) -> Error {
     let (message, hint) = match cause {
         rustls::Error::InvalidCertificate(_) => (
             format!("the certificate of {origin} cannot be trusted: {cause}"),
-            "if a company proxy or a private authority signs it, set SSL_CERT_FILE to a file with its certificate",
+            "if a company proxy or a private authority signs it, set SSL_CERT_FILE to a file with its certificate, or AGENTLOOP_NATIVE_ROOTS=1 \
+             to trust the certificates of the operating system",
         ),
         rustls::Error::InvalidMessage(_) => (
             format!("TLS with {origin} failed: {cause}"),

@@ -49,7 +49,8 @@ use crate::error::{Error, ErrorKind, Result};
 ///   as the request arrives. With [`SendOptions::once`] only what the server reports counts.
 /// - Proxies are those of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. Servers on this machine are always reached directly. If a
 ///   variable is not the URL of a proxy, every request that it applies to fails.
-/// - The public certificate authorities are trusted, and those in the file that `SSL_CERT_FILE` names.
+/// - The public certificate authorities are trusted, and those in the file that `SSL_CERT_FILE` names. With the feature `native-roots` and the
+///   variable `AGENTLOOP_NATIVE_ROOTS=1`, so are those of the operating system.
 /// - At most five redirects are followed, if the request can be repeated unchanged. The body and the headers are sent again within one origin
 ///   only, or from http to https of the same host. A redirect of a request with a body to another origin is an error that names both. A GET
 ///   is redirected to another origin with no header but `accept` and `user-agent`.

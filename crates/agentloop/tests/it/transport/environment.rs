@@ -14,6 +14,9 @@ use crate::transport::support::*;
 /// Names the URL that the restarted process requests.
 const ASK: &str = "AGENTLOOP_TEST_ASK";
 
+/// Set if the request must fail.
+const FAILS: &str = "AGENTLOOP_TEST_FAILS";
+
 /// The output of the process for the expected response.
 const SAID: &str = "as the environment said";
 
@@ -40,6 +43,12 @@ async fn child() {
         assert_eq!(error.kind(), agentloop::ErrorKind::Config);
         assert!(error.message().contains("HTTP_PROXY"), "{error}");
         assert!(!format!("{error:?}").contains("hush"), "{error:?}");
+        return;
+    }
+    if env::var(FAILS).is_ok() {
+        let error = text(&HttpTransport::new(), get(url)).await.unwrap_err();
+        assert_eq!(error.kind(), agentloop::ErrorKind::Tls, "{error}");
+        assert!(error.hint().unwrap().contains("AGENTLOOP_NATIVE_ROOTS=1"));
         return;
     }
     assert_eq!(text(&HttpTransport::new(), get(url)).await.unwrap(), SAID);
@@ -71,6 +80,34 @@ async fn the_certificate_file_and_the_proxy_of_the_environment_are_used() {
     server.await.unwrap();
     assert!(proxy.await.unwrap().starts_with("connect secure.test:8443 http/1.1\r\n"));
     std::fs::remove_file(file).unwrap();
+}
+
+/// Whether a server of an authority in `SSL_CERT_DIR`, which is where the operating system looks, is trusted.
+async fn is_trusted_with(variables: &[(&str, &str)]) -> bool {
+    let trust = Trust::new(&["http/1.1"]);
+    let folder = env::temp_dir().join(format!("agentloop-roots-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("authority.pem"), &trust.authority_pem).unwrap();
+    std::fs::write(folder.join("broken.pem"), "-----BEGIN CERTIFICATE-----\nAAAA").unwrap();
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let Ok(mut stream) = trust.accept(accept(&listener).await).await else { return false };
+        read_request(&mut stream).await.unwrap();
+        answer(&mut stream, SAID).await;
+        true
+    });
+    let url = url.replace("http://", "https://");
+    let mut all = vec![("SSL_CERT_DIR", folder.to_str().unwrap())];
+    all.extend_from_slice(variables);
+    in_environment(&url, &all).await;
+    std::fs::remove_dir_all(&folder).unwrap();
+    server.await.unwrap()
+}
+
+#[tokio::test]
+async fn the_certificates_of_the_operating_system_are_trusted_on_request() {
+    assert!(is_trusted_with(&[("AGENTLOOP_NATIVE_ROOTS", "1")]).await);
+    assert!(!is_trusted_with(&[("AGENTLOOP_NATIVE_ROOTS", "0"), (FAILS, "tls")]).await);
 }
 
 #[tokio::test]
