@@ -13,6 +13,9 @@ pub const MAX_LINE_BYTES: usize = 32 << 20;
 /// The largest event of a stream, in bytes, with all its data lines.
 pub const MAX_EVENT_BYTES: usize = 48 << 20;
 
+/// The most bytes that the headers of one binary frame of a stream may have. Amazon documents the same limit.
+pub const MAX_FRAME_HEADER_BYTES: usize = 128 << 10;
+
 /// The largest body of a complete response, in bytes after decompression.
 pub const MAX_BODY_BYTES: usize = 128 << 20;
 

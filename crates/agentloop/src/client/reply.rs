@@ -12,7 +12,9 @@ use super::limit::timed_out;
 use super::secrets::RequestSecrets;
 use crate::chat::{ChatResponse, ChatStreamEvent};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Guess, Guesser, JsonArrayReader, LineReader, SseReader};
+use crate::framing::{
+    EventStreamReader, Guess, Guesser, JsonArrayReader, LineReader, SseReader,
+};
 use crate::limits::{MAX_BODY_BYTES, MAX_BYTES_WITHOUT_EVENT};
 use crate::pace::Pace;
 use crate::protocol::{ChatDecoder, Emitter, Flow, Frame};
@@ -29,6 +31,8 @@ pub(crate) enum Reading {
     List(JsonArrayReader),
     /// As lines, each of which is an event.
     Lines(LineReader),
+    /// As binary frames.
+    Frames(EventStreamReader),
     /// As one JSON value.
     Whole(Pieces),
     /// As the first bytes suggest.
@@ -79,6 +83,8 @@ impl Reading {
         };
         if is(b"text/event-stream") {
             Self::Stream(SseReader::new())
+        } else if is(b"application/vnd.amazon.eventstream") {
+            Self::Frames(EventStreamReader::new())
         } else if stream && !is(b"text/html") {
             Self::Unknown(BytesMut::new(), Guesser::default())
         } else {
@@ -277,6 +283,7 @@ impl Reply {
             bytes = std::mem::take(begin).freeze();
             self.reading = match guess {
                 Guess::Events => Reading::Stream(SseReader::new()),
+                Guess::Frames => Reading::Frames(EventStreamReader::new()),
                 Guess::List if self.decoder.streams_lists() => {
                     Reading::List(JsonArrayReader::new())
                 }
@@ -304,6 +311,7 @@ impl Reply {
             Reading::Stream(reader) => reader.feed(&bytes, &mut take)?,
             Reading::List(reader) => reader.feed(&bytes, &mut take)?,
             Reading::Lines(reader) => reader.feed(&bytes, &mut take)?,
+            Reading::Frames(reader) => reader.feed(&bytes, &mut take)?,
             // Both are handled above.
             Reading::Whole(_) | Reading::Unknown(..) => Flow::Continue,
         };
@@ -341,6 +349,7 @@ impl Reply {
                 end_of_frames(flow, decoder, emitter)
             }
             Reading::List(reader) => reader.finish().and_then(|()| decoder.finish(emitter)),
+            Reading::Frames(reader) => reader.finish().and_then(|()| decoder.finish(emitter)),
             Reading::Unknown(body, _) => decode_body(body, decoder, emitter),
             Reading::Whole(body) => decode_body(body.bytes(), decoder, emitter),
         };

@@ -13,6 +13,8 @@ pub(crate) enum Guess {
     Line,
     /// A JSON list.
     List,
+    /// Binary frames, which begin with a length of less than 16 MiB.
+    Frames,
 }
 
 /// Looks for the first byte that is not white space, and the one after it. White space is looked at once, however the bytes are
@@ -39,6 +41,7 @@ impl Guesser {
             return None;
         };
         Some(match (new[at], new.get(at + 1)) {
+            (0, _) if at == 0 && self.seen == 0 => Guess::Frames,
             (b'[', _) => Guess::List,
             // An object that is written for people begins with a line of its own.
             (b'{', Some(b'\n' | b'\r')) => Guess::Whole,
@@ -83,6 +86,9 @@ mod tests {
             ("\u{feff} \r\n[{}]", Some(Guess::List)),
             ("\n<html>", Some(Guess::Whole)),
             ("\u{feff}\n", None),
+            ("\0\0\0\u{10}", Some(Guess::Frames)),
+            (" \0", Some(Guess::Events)),
+            ("\u{feff}\0", Some(Guess::Events)),
             ("", None),
         ] {
             for size in 1..=text.len().max(1) {
