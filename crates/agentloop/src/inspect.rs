@@ -117,6 +117,8 @@ fn shown(
     // A required key is shown as `***` even if it is missing, an optional one only if it is set.
     let has_key = match provider.key {
         _ if has_own => true,
+        KeySource::None if client.registry.credential(provider).is_some() => true,
+        KeySource::EnvIfSet(_) if client.registry.credential(provider).is_some() => true,
         KeySource::None => false,
         KeySource::EnvIfSet(_) => client.registry.key(provider).is_ok_and(|key| key.is_some()),
         _ => true,

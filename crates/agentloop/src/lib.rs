@@ -87,6 +87,7 @@ mod chat;
 mod client;
 #[cfg(feature = "config")]
 mod config;
+pub mod credential;
 mod error;
 mod framing;
 mod hash;
@@ -195,6 +196,7 @@ guide! {
     Cache: "docs/cache.md",
     Conversations: "docs/conversations.md",
     Costs: "docs/costs.md",
+    Credentials: "docs/credentials.md",
     Custom: "docs/custom.md",
     Embeddings: "docs/embeddings.md",
     Errors: "docs/errors.md",

@@ -25,6 +25,37 @@ pub(crate) const MAX_ERROR_BODY_BYTES: usize = 1 << 20;
 /// How many bytes of a failed response's body an [`Error`](crate::Error) keeps.
 pub const MAX_ERROR_RAW_BYTES: usize = 16 << 10;
 
+/// How long before its end a [credential](crate::credential) is replaced.
+pub const CREDENTIAL_AHEAD: Duration = Duration::from_secs(300);
+
+/// How long a call waits for a new credential while the old one is still valid.
+pub const CREDENTIAL_AHEAD_WAIT: Duration = Duration::from_secs(5);
+
+/// How long a call waits for a credential if there is none that is valid.
+pub const CREDENTIAL_WAIT: Duration = Duration::from_secs(15);
+
+/// How long after an attempt to replace a valid credential the next one is made. A credential that is younger than this is not replaced
+/// when a provider refuses it.
+pub const CREDENTIAL_RETRY: Duration = Duration::from_secs(30);
+
+/// How long one request for a credential may take.
+pub const CREDENTIAL_REQUEST_WAIT: Duration = Duration::from_secs(5);
+
+/// How long one request to the metadata service of a virtual machine may take. It is short, because other machines have no such service.
+pub const METADATA_REQUEST_WAIT: Duration = Duration::from_secs(1);
+
+/// The largest response of a service that returns credentials, in bytes.
+pub const MAX_CREDENTIAL_BODY_BYTES: usize = 64 << 10;
+
+/// The largest file with credentials or profiles, in bytes.
+pub const MAX_CREDENTIAL_FILE_BYTES: u64 = 1 << 20;
+
+/// How much the clock of a provider that refuses a signature must differ from this machine's before the signature is made again with its time.
+pub const MIN_CLOCK_SKEW: Duration = Duration::from_secs(240);
+
+/// The largest difference between the two clocks that is corrected.
+pub const MAX_CLOCK_SKEW: Duration = Duration::from_secs(86_400);
+
 /// How long reading the body of an error response may take. The status already decides the kind of the error, so a body that arrives slowly
 /// or never is cut off and does not turn the error into a timeout.
 pub const ERROR_BODY_WAIT: Duration = Duration::from_secs(5);

@@ -18,6 +18,8 @@ pub(crate) struct Route<'a> {
     pub(crate) is_own_key: bool,
     /// Whether the request sets a base URL of another origin than the provider's. Secrets of the client are not sent there.
     pub(crate) is_foreign: bool,
+    /// Whether the provider's credential authorizes the call.
+    pub(crate) uses_credential: bool,
     pub(crate) warning: Option<Warning>,
 }
 
@@ -55,7 +57,9 @@ impl Inner {
                 }
                 _ => self.key(provider)?,
             };
-            return Ok(Route { base_url, key, is_own_key, is_foreign: false, warning: None });
+            let uses_credential = key.is_none() && self.registry.credential(provider).is_some();
+            let (is_foreign, warning) = (false, None);
+            return Ok(Route { base_url, key, is_own_key, is_foreign, uses_credential, warning });
         };
         for name in access.providers() {
             let named = self.registry.provider(name)?;
@@ -77,10 +81,15 @@ impl Inner {
         let (key, warning) = match access.key(&provider.name) {
             Some(key) => (KeySource::read_value(&provider.name, key)?, None),
             None if !is_foreign => (self.key(provider)?, None),
+            // A credential is for the provider's own origin, like a key.
+            None if self.registry.credential(provider).is_some() => {
+                return Err(not_sent(provider, "credential", &mask::url(base_url)));
+            }
             None => no_key(provider, self.key(provider).ok().flatten().is_some(), base_url)?,
         };
         let is_own_key = self.has_own_key(provider) && access.key(&provider.name).is_none();
-        Ok(Route { base_url, key, is_own_key, is_foreign, warning })
+        let uses_credential = key.is_none() && self.registry.credential(provider).is_some();
+        Ok(Route { base_url, key, is_own_key, is_foreign, uses_credential, warning })
     }
 }
 
@@ -107,18 +116,24 @@ fn no_key(
     match &provider.key {
         KeySource::None if !has_key => Ok((None, None)),
         KeySource::None | KeySource::EnvIfSet(_) => {
-            let message =
-                format!("the client's key is not sent to {place}, because that is not the provider's own origin");
+            let message = format!(
+                "the client's key is not sent to {place}, because that is not the provider's own origin"
+            );
             let warning = Warning::new(WarningKind::Dropped, "key", message);
             Ok((None, has_key.then_some(warning)))
         }
-        _ => Err(Error::new(
-            ErrorKind::MissingKey,
-            format!("the client's key is not sent to {place}, because that is not the provider's own origin"),
-        )
-        .with_provider(provider.name.as_ref())
-        .with_hint("set the key of the request as well: `request.key(provider, key)`")),
+        _ => Err(not_sent(provider, "key", &place)),
     }
+}
+
+/// Returns the error of a call to another origin that needs the client's key or credential.
+fn not_sent(provider: &Provider, what: &str, place: &str) -> Error {
+    let message = format!(
+        "the client's {what} is not sent to {place}, because that is not the provider's own origin"
+    );
+    Error::new(ErrorKind::MissingKey, message)
+        .with_provider(provider.name.as_ref())
+        .with_hint("set the key of the request as well: `request.key(provider, key)`")
 }
 
 /// Returns the scheme, the host and the port of a URL.

@@ -10,6 +10,7 @@ use super::{AgentLoop, Inner};
 use crate::chat::MediaOptions;
 #[cfg(feature = "config")]
 use crate::config::Config;
+use crate::credential;
 use crate::error::Result;
 use crate::middleware::order::Configured;
 use crate::middleware::{FromFn, Limits, Middleware, Next, Request, Response, Retry};
@@ -286,6 +287,7 @@ impl AgentLoopBuilder {
         if let Some(limits) = self.limits.take() {
             self.configured.limits = Some(Arc::new(limits));
         }
+        let credentials = credential::of(&self.providers);
         Inner {
             registry: Arc::new(Registry::new(
                 self.providers,
@@ -293,6 +295,7 @@ impl AgentLoopBuilder {
                 self.default_provider,
                 self.default_model,
                 self.environment,
+                credentials,
             )),
             keys: self.keys,
             middleware: self.middleware.into_iter().chain(self.configured.in_order()).collect(),

@@ -5,11 +5,11 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, Request as HttpRequest, Response as HttpResponse, Uri};
 use tokio::time::Instant;
 
+use super::authorize::Outgoing;
 use super::limit::{Limit, shorter};
 use super::secrets::RequestSecrets;
 use super::{Inner, Reading, Reply, encode, prepare_embed};
@@ -215,7 +215,7 @@ impl Inner {
         let (mut encoded, form) = encode_chat(target, request, stream)?;
         encode::prepend(&mut encoded.warnings, fetched);
         let names = std::mem::take(&mut encoded.names);
-        let (http, mut warnings) = self
+        let (outgoing, mut warnings) = self
             .http_request(target, &mut encoded, request.access.as_deref(), &request.extra_headers)
             .map_err(|error| {
                 error.with_provider(provider.name.as_ref()).with_model(&target.model)
@@ -229,8 +229,8 @@ impl Inner {
             .with_names(names)
             .with_pricing(self.pricing(target, provider.service_tier(request)))
             .with_form(form);
-        let secrets = RequestSecrets::of(&http);
-        Ok((self.send(provider, http, timeouts, deadline), emitter, secrets))
+        let secrets = outgoing.secrets.clone();
+        Ok((self.send(provider, outgoing, timeouts, deadline), emitter, secrets))
     }
 
     /// Returns the prices that apply to a call.
@@ -287,18 +287,18 @@ impl Inner {
             let message = format!("{} has no API that counts tokens", provider.name);
             return Err(named(Error::new(ErrorKind::Unsupported, message)));
         }
-        let (http, _) = encode::encode_chat(Call::Count, &target, request)
+        let (outgoing, _) = encode::encode_chat(Call::Count, &target, request)
             .and_then(|(mut encoded, _)| {
                 let access = request.access.as_deref();
                 self.http_request(&target, &mut encoded, access, &request.extra_headers)
             })
             .map_err(named)?;
-        let secrets = RequestSecrets::of(&http);
+        let secrets = outgoing.secrets.clone();
         let named = |error: Error| named(secrets.hide(error));
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
         let limit = Limit::new("the token count", shorter(timeouts.first_content, timeouts.total));
         let counting = async {
-            let response = self.send(provider, http, &timeouts, limit.deadline()).await?;
+            let response = self.send(provider, outgoing, &timeouts, limit.deadline()).await?;
             response.into_body().collect(MAX_BODY_BYTES).await
         };
         let body = limit.within(counting).await.map_err(named)?;
@@ -307,13 +307,13 @@ impl Inner {
 
     /// Creates the HTTP request: adds the URL and the key to an encoded request, which is left empty. `extra_headers` are
     /// the headers that the caller adds.
-    pub(super) fn http_request(
-        &self,
-        target: &Target,
+    pub(super) fn http_request<'a>(
+        &'a self,
+        target: &'a Target,
         encoded: &mut Encoded,
         access: Option<&Access>,
         extra_headers: &ExtraHeaders,
-    ) -> Result<(HttpRequest<Bytes>, Vec<Warning>)> {
+    ) -> Result<(Outgoing<'a>, Vec<Warning>)> {
         let route = self.route(target, access)?;
         let mut request = HttpRequest::new(std::mem::take(&mut encoded.body));
         let (uri, is_readable) = self.registry.url(route.base_url, &encoded.path)?;
@@ -335,7 +335,14 @@ impl Inner {
             request.headers_mut().insert(name, value);
             warnings.extend(is_readable.then(|| warn_unencrypted(request.uri())));
         }
-        Ok((request, warnings))
+        let credential = match route.uses_credential {
+            true => self.registry.credential(&target.provider),
+            false => None,
+        };
+        if credential.is_some() && is_readable {
+            warnings.push(warn_unencrypted(request.uri()));
+        }
+        Ok((Outgoing::new(request, credential), warnings))
     }
 
     /// Sends the request and returns its response, or the error that its status reports.
@@ -345,17 +352,16 @@ impl Inner {
     pub(super) fn send<'a>(
         &'a self,
         provider: &'a Provider,
-        request: HttpRequest<Bytes>,
+        outgoing: Outgoing<'a>,
         timeouts: &Timeouts,
         deadline: Instant,
     ) -> impl Future<Output = Result<HttpResponse<Body>>> + Send + use<'a> {
-        let transport = provider.transport.as_ref().unwrap_or(&self.transport);
         #[cfg(feature = "serve")]
         let once = super::relay::is_sent_once();
         #[cfg(not(feature = "serve"))]
         let once = false;
         let options = SendOptions { connect_timeout: timeouts.connect, once };
-        let response = transport.send(request, options);
+        let response = self.transmit(provider, outgoing, options);
         let wait = timeouts.idle.unwrap_or(ERROR_BODY_WAIT).min(ERROR_BODY_WAIT);
         async move {
             let response = response.await?;

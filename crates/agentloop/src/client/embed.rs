@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::Inner;
 use super::call::{raw_parts, warn_unused_fallbacks};
 use super::limit::Limit;
-use super::secrets::RequestSecrets;
 use crate::chat::{
     Cost, EmbedRequest, EmbedResponse, EmbedUsage, RawResponse, Usage, Usd, Warning,
 };
@@ -123,16 +122,16 @@ impl Inner {
         all: Limit,
     ) -> Result<Batch> {
         let provider = &target.provider;
-        let (http, warnings) = {
+        let (outgoing, warnings) = {
             let (codec, access) = (codec(provider.protocol), request.access.as_deref());
             let mut encoded = codec.encode_embed(provider, &target.model, request, texts)?;
             self.http_request(target, &mut encoded, access, &request.extra_headers)?
         };
-        let secrets = RequestSecrets::of(&http);
+        let secrets = outgoing.secrets.clone();
         let limit = Limit::new("the embeddings", timeouts.first_content);
         let deadline = limit.deadline().min(all.deadline());
         let embedding = async {
-            let response = self.send(provider, http, timeouts, deadline).await?;
+            let response = self.send(provider, outgoing, timeouts, deadline).await?;
             let request_id = protocol::request_id(response.headers());
             let raw = request.include_raw.then(|| raw_parts(&response, &secrets));
             Ok((request_id, raw, response.into_body().collect(MAX_BODY_BYTES).await?))

@@ -1,6 +1,7 @@
 //! The client.
 
 mod access;
+mod authorize;
 mod builder;
 mod call;
 mod download;
@@ -27,6 +28,7 @@ pub use shared::SharedRequest;
 
 use self::download::Fetcher;
 use crate::chat::{ChatRequest, ChatResponse, EmbedRequest, EmbedResponse};
+use crate::credential::Environment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::depth;
 use crate::middleware::{Dispatch, Middleware, Next, Request, Response};
@@ -236,14 +238,23 @@ impl AgentLoop {
         self.0.registry.providers()
     }
 
-    /// Returns whether a call to this provider has a key: `Ok(true)` if there is one, `Ok(false)` if none is needed.
+    /// Returns whether a call to this provider has a key or a [credential](crate::credential): `Ok(true)` if there is one, `Ok(false)` if
+    /// none is needed. Nothing is sent: a credential that a service on the network returns counts as missing.
     ///
     /// # Errors
     ///
     /// Fails if a key is needed and there is none. The error states where keys are looked up.
     pub fn check_key(&self, provider: &str) -> Result<bool> {
         let provider = self.0.registry.provider(provider)?;
-        Ok(self.0.key(&provider)?.is_some())
+        match (self.0.key(&provider)?, self.0.registry.credential(&provider)) {
+            (Some(_), _) => Ok(true),
+            (None, None) => Ok(false),
+            (None, Some(credential)) => {
+                let look_up = |name: &str| self.0.registry.variable(name);
+                let checked = credential.check(Environment::new(&look_up));
+                checked.map(|()| true).map_err(|error| error.with_provider(provider.name.as_ref()))
+            }
+        }
     }
 
     /// Returns the base URL of a provider, with the variables of the environment filled in.

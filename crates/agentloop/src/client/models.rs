@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::Inner;
 use super::limit::{Limit, shorter};
-use super::secrets::RequestSecrets;
 use crate::chat::ExtraHeaders;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_MODEL_LIST_BYTES, MAX_MODEL_PAGES, MAX_MODELS, MODEL_LIST_TIMEOUT};
@@ -36,15 +35,15 @@ impl Inner {
         let mut next: Option<String> = None;
         let mut bytes_left = MAX_MODEL_LIST_BYTES;
         for _ in 0..MAX_MODEL_PAGES {
-            let (http, _) = {
+            let (outgoing, _) = {
                 let mut encoded = codec.encode_models(provider, next.as_deref())?;
                 self.http_request(target, &mut encoded, None, &ExtraHeaders::default())?
             };
-            let secrets = RequestSecrets::of(&http);
+            let secrets = outgoing.secrets.clone();
             let limit = Limit::new("a page of the model list", self.timeouts.first_content);
             let deadline = limit.deadline().min(all.deadline());
             let page = async {
-                let response = self.send(provider, http, &self.timeouts, deadline).await?;
+                let response = self.send(provider, outgoing, &self.timeouts, deadline).await?;
                 response.into_body().collect(bytes_left).await.map_err(|error| match error.kind() {
                     ErrorKind::TooLarge => too_large(&format!("{MAX_MODEL_LIST_BYTES} bytes")),
                     _ => error,

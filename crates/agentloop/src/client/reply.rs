@@ -12,9 +12,7 @@ use super::limit::timed_out;
 use super::secrets::RequestSecrets;
 use crate::chat::{ChatResponse, ChatStreamEvent};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{
-    EventStreamReader, Guess, Guesser, JsonArrayReader, LineReader, SseReader,
-};
+use crate::framing::{EventStreamReader, Guess, Guesser, JsonArrayReader, LineReader, SseReader};
 use crate::limits::{MAX_BODY_BYTES, MAX_BYTES_WITHOUT_EVENT};
 use crate::pace::Pace;
 use crate::protocol::{ChatDecoder, Emitter, Flow, Frame};

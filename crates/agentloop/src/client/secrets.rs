@@ -1,5 +1,7 @@
 //! The secrets of a request. Some providers repeat a wrong key in the error that refuses it.
 
+use std::sync::{Arc, Mutex};
+
 #[cfg(feature = "serve")]
 use bytes::Bytes;
 #[cfg(feature = "serve")]
@@ -8,6 +10,7 @@ use http::uri::Authority;
 use http::{HeaderValue, Request};
 
 use crate::error::Error;
+use crate::lock::lock;
 use crate::secret::echo::Echo;
 use crate::secret::mask;
 
@@ -17,6 +20,8 @@ pub(crate) struct RequestSecrets {
     // Nearly always there is exactly one, which does not need a list.
     header: Option<HeaderValue>,
     more: Vec<String>,
+    /// What a credential adds while the request is sent.
+    added: Option<Arc<Mutex<Vec<String>>>>,
 }
 
 impl RequestSecrets {
@@ -34,6 +39,21 @@ impl RequestSecrets {
             secrets.more.extend(mask::secrets(&uri.to_string()));
         }
         secrets
+    }
+
+    /// Makes room for the secrets that a credential adds. All copies see them.
+    pub(crate) fn with_credential(mut self) -> Self {
+        self.added = Some(Arc::default());
+        self
+    }
+
+    /// Adds the secrets of a request that a credential has authorized. Those of an earlier attempt are replaced.
+    pub(crate) fn add<B>(&self, request: &Request<B>) {
+        if let Some(added) = &self.added {
+            let values = request.headers().values().filter(|value| value.is_sensitive());
+            let texts = values.filter_map(|value| value.to_str().ok().map(str::to_owned));
+            *lock(added) = texts.collect();
+        }
     }
 
     /// Removes the secrets from an error.
@@ -66,6 +86,8 @@ impl RequestSecrets {
         let header = self.header.as_ref().and_then(|value| value.to_str().ok());
         let secrets = header.into_iter().chain(self.more.iter().map(String::as_str));
         // The scheme before a key (`Bearer`) is not a secret, and the provider may repeat the key without it.
-        secrets.map(|secret| Echo::of(secret.rsplit(' ').next().unwrap_or(secret)))
+        let echo = |secret: &str| Echo::of(secret.rsplit(' ').next().unwrap_or(secret));
+        let added = self.added.as_ref().map(|added| lock(added).clone()).unwrap_or_default();
+        secrets.map(echo).chain(added.into_iter().map(move |secret| echo(&secret)))
     }
 }

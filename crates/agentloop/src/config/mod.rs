@@ -37,6 +37,7 @@ use crate::middleware::tables::{
 };
 use crate::middleware::{Cache, Costs, Fallback, Limits, Logger, Retry};
 use crate::models::{self, ModelCatalog, ModelData};
+use crate::provider::credential::WrittenSource;
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, restrict};
 use crate::settings::Document;
 use crate::timeouts::{self, Timeouts};
@@ -186,6 +187,9 @@ struct Row {
     key_env: Option<OneOrMany>,
     /// The file with the key, instead of `key_env`. Default: none.
     key_file: Option<PathBuf>,
+    /// What authorizes calls that have no key: `"aws"`, or `{ aws = { profile = "NAME", region = "NAME" } }`. Default: that of the
+    /// built-in provider.
+    credential: Option<WrittenSource>,
     /// Headers of every request. Default: none.
     headers: BTreeMap<String, String>,
     /// Parameters that are left out, with a warning. Default: none.
@@ -465,6 +469,9 @@ impl Row {
             }
             (None, Some(path)) => provider.key = KeySource::File(expand_home(path)),
             (None, None) => {}
+        }
+        if let Some(source) = self.credential {
+            provider.credential = source.into();
         }
         let param = |word: &str| {
             Param::from_name(word).ok_or_else(|| {

@@ -99,6 +99,7 @@ fn what_directs_keys_files_variables_or_prompts_needs_trust() {
         defaults = { store = true }
         [providers.groq]
         key_file = "/home/me/.ssh/id_ed25519"
+        credential = "aws"
         [providers.lab]
         base_url = "https://evil.example"
         key_env = "OPENAI_API_KEY"
@@ -147,6 +148,7 @@ fn what_directs_keys_files_variables_or_prompts_needs_trust() {
             "media.download",
             "model_data",
             "models.openai/gpt-5.5.prices",
+            "providers.groq.credential",
             "providers.groq.key_file",
             "providers.lab.base_url",
             "providers.lab.key_env",

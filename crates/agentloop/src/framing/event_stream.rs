@@ -146,7 +146,8 @@ impl<'a> Headers<'a> {
     fn read(mut bytes: &'a [u8]) -> Result<Self> {
         let mut headers = Self::default();
         while let Some((length, rest)) = bytes.split_first() {
-            let Some((name, kind, value, rest)) = header(usize::from(*length), rest) else {
+            let Some(Header { name, kind, value, rest }) = header(usize::from(*length), rest)
+            else {
                 return Err(damaged("a header is not complete"));
             };
             bytes = rest;
@@ -171,8 +172,16 @@ impl<'a> Headers<'a> {
 /// The type of headers that are texts.
 const TEXT: u8 = 7;
 
-/// Splits a header from the bytes after the length of its name: the name, the type of the value, the value, and the rest.
-fn header(length: usize, bytes: &[u8]) -> Option<(&[u8], u8, &[u8], &[u8])> {
+/// A header, and the bytes after it.
+struct Header<'a> {
+    name: &'a [u8],
+    kind: u8,
+    value: &'a [u8],
+    rest: &'a [u8],
+}
+
+/// Splits a header from the bytes after the length of its name.
+fn header(length: usize, bytes: &[u8]) -> Option<Header<'_>> {
     let (name, rest) = bytes.split_at_checked(length)?;
     let (kind, rest) = rest.split_first()?;
     let (size, rest) = match *kind {
@@ -193,7 +202,7 @@ fn header(length: usize, bytes: &[u8]) -> Option<(&[u8], u8, &[u8], &[u8])> {
         _ => return None,
     };
     let (value, rest) = rest.split_at_checked(size)?;
-    Some((name, *kind, value, rest))
+    Some(Header { name, kind: *kind, value, rest })
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {

@@ -4,18 +4,22 @@ use super::*;
 fn frame(headers: &[(&str, &str)], data: &[u8]) -> Vec<u8> {
     let mut head = Vec::new();
     for (name, value) in headers {
-        head.push(name.len() as u8);
+        head.push(u8::try_from(name.len()).unwrap());
         head.extend_from_slice(name.as_bytes());
         head.push(TEXT);
-        head.extend_from_slice(&(value.len() as u16).to_be_bytes());
+        head.extend_from_slice(&u16::try_from(value.len()).unwrap().to_be_bytes());
         head.extend_from_slice(value.as_bytes());
     }
     frame_of(&head, data)
 }
 
+fn of(length: usize) -> u32 {
+    u32::try_from(length).unwrap()
+}
+
 fn frame_of(head: &[u8], data: &[u8]) -> Vec<u8> {
     let length = PRELUDE + head.len() + data.len() + CHECKSUM;
-    let mut frame = lengths(length as u32, head.len() as u32);
+    let mut frame = lengths(of(length), of(head.len()));
     frame.extend_from_slice(head);
     frame.extend_from_slice(data);
     let sum = checksum(&frame);
@@ -96,7 +100,7 @@ fn headers_of_every_type_are_skipped() {
     for (kind, size) in values {
         head.extend_from_slice(&[1, b'h', kind]);
         if matches!(kind, 6 | 7) {
-            head.extend_from_slice(&(size as u16).to_be_bytes());
+            head.extend_from_slice(&u16::try_from(size).unwrap().to_be_bytes());
         }
         head.extend(std::iter::repeat_n(b'v', size));
     }
@@ -138,11 +142,9 @@ fn lengths_that_are_not_possible_are_errors_even_with_a_correct_checksum() {
 
 #[test]
 fn a_frame_that_is_too_large_is_refused_before_it_arrives() {
-    for (length, headers) in [
-        (MAX_EVENT_BYTES as u32 + 1, 0),
-        (u32::MAX, 0),
-        (1 << 20, MAX_FRAME_HEADER_BYTES as u32 + 1),
-    ] {
+    for (length, headers) in
+        [(of(MAX_EVENT_BYTES) + 1, 0), (u32::MAX, 0), (1 << 20, of(MAX_FRAME_HEADER_BYTES) + 1)]
+    {
         let mut reader = EventStreamReader::new();
         let error =
             reader.feed(&lengths(length, headers), &mut |_| Ok(Flow::Continue)).unwrap_err();
@@ -153,7 +155,7 @@ fn a_frame_that_is_too_large_is_refused_before_it_arrives() {
 
 #[test]
 fn a_length_that_promises_more_than_arrives_reserves_no_memory_and_is_an_incomplete_stream() {
-    let bytes = lengths(MAX_EVENT_BYTES as u32, 0);
+    let bytes = lengths(of(MAX_EVENT_BYTES), 0);
     let mut reader = EventStreamReader::new();
     for byte in &bytes {
         reader.feed(std::slice::from_ref(byte), &mut |_| Ok(Flow::Continue)).unwrap();

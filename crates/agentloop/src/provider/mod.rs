@@ -2,6 +2,7 @@
 
 pub(crate) mod body;
 mod capability;
+pub(crate) mod credential;
 mod key;
 mod listing;
 mod media;
@@ -25,6 +26,7 @@ use serde_json::Value;
 
 pub use crate::chat::Param;
 pub use capability::Feature;
+use credential::{Credential, CredentialSource};
 pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
 pub use listing::Listing;
@@ -77,6 +79,8 @@ pub struct Provider {
     pub auth: Auth,
     /// Where the key comes from.
     pub key: KeySource,
+    /// What authorizes calls that have no key.
+    pub credential: CredentialSource,
     /// Headers of every request.
     pub headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     /// Parameters that are not sent unchanged.
@@ -176,6 +180,7 @@ impl Provider {
             endpoints: Vec::new(),
             auth: Auth::Bearer,
             key: KeySource::None,
+            credential: CredentialSource::None,
             headers: Vec::new(),
             rules: Vec::new(),
             allow: None,
@@ -299,6 +304,21 @@ impl Provider {
     #[must_use]
     pub fn key(mut self, key: impl Into<Secret>) -> Self {
         self.key = KeySource::Value(key.into());
+        self
+    }
+
+    /// Authorizes calls that have no key with this credential.
+    ///
+    /// ```
+    /// use agentloop::Provider;
+    /// use agentloop::credential::{Token, TokenCredential};
+    ///
+    /// let credential = TokenCredential::new(|| async { Ok(Token::new("example")) });
+    /// let lab = Provider::openai_compatible("lab", "https://lab.example/v1").credential(credential);
+    /// ```
+    #[must_use]
+    pub fn credential(mut self, credential: impl Credential + 'static) -> Self {
+        self.credential = CredentialSource::Custom(Arc::new(credential));
         self
     }
 
@@ -506,6 +526,7 @@ impl fmt::Debug for Provider {
             .field("protocol", &self.protocol)
             .field("auth", &self.auth)
             .field("key", &self.key)
+            .field("credential", &self.credential)
             .finish_non_exhaustive()
     }
 }

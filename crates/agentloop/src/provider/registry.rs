@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use http::Uri;
 
+use super::credential::{Credential, Environment};
 use super::target::Target;
 use super::urls::Urls;
 use crate::chat::Protocol;
@@ -28,6 +29,8 @@ pub(crate) struct Registry {
     default_model: Option<String>,
     /// Over the process's own environment.
     environment: BTreeMap<String, String>,
+    /// By the name of the provider.
+    credentials: BTreeMap<String, Arc<dyn Credential>>,
     urls: Urls,
     /// The targets of names that were resolved before, so a call does not have to look up its model again.
     targets: Mutex<Vec<(String, Arc<Target>)>>,
@@ -40,6 +43,7 @@ impl Registry {
         default_provider: Option<String>,
         default_model: Option<String>,
         environment: BTreeMap<String, String>,
+        credentials: BTreeMap<String, Arc<dyn Credential>>,
     ) -> Self {
         let by_protocol = providers.iter().map(|_| Default::default()).collect();
         let providers = providers.into_iter().map(Arc::new).collect();
@@ -50,6 +54,7 @@ impl Registry {
             default_provider,
             default_model,
             environment,
+            credentials,
             urls: Urls::default(),
             targets: Mutex::default(),
         }
@@ -105,7 +110,17 @@ impl Registry {
     }
 
     pub(crate) fn base_url<'p>(&self, provider: &'p Provider) -> Result<Cow<'p, str>> {
-        provider.resolve_base_url(|name| self.variable(name))
+        let look_up = |name: &str| self.variable(name);
+        provider.resolve_base_url(|name| {
+            let set = self.variable(name).filter(|value| !value.is_empty());
+            // A credential may know it, for example the region of its profile.
+            set.or_else(|| self.credential(provider)?.variable(name, Environment::new(&look_up)))
+        })
+    }
+
+    /// Returns what authorizes calls to a provider that have no key.
+    pub(crate) fn credential(&self, provider: &Provider) -> Option<&Arc<dyn Credential>> {
+        self.credentials.get(provider.name.as_ref())
     }
 
     /// Returns the base URL of a target. It is read from the environment when the target is first used.

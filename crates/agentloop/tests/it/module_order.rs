@@ -29,6 +29,7 @@ const ORDER: &[&str] = &[
     "carry",
     "framing",
     "transport",
+    "credential",
     "middleware",
     "config",
     "client",

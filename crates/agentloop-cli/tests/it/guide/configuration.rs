@@ -55,7 +55,7 @@ const TABLES: [Table; 27] = [
         "config/mod.rs",
         "Row",
         "A provider: `NAME` is in front of the slash in the names of its models. A built-in provider is changed, any other is added. [What each parameter becomes](parameters.md) lists the names of parameters.",
-        "[providers.groq]                     # a built-in provider, with another key\nkey_env = \"MY_GROQ_KEY\"\n\n[providers.work]\nbase_url = \"https://llm.example.com/${TEAM}/v1\"\nprotocol = \"openai_chat\"\nauth = \"api-key\"\nkey_file = \"/run/secrets/llm\"        # instead of key_env\nheaders = { \"x-team\" = \"search\" }\nstrip = [\"logit_bias\"]\nrename = { seed = \"random_seed\" }\nclamp = { temperature = [0, 1] }\nignored = [\"top_p\"]\ndefaults = { max_tokens = 1000 }\nquirks = { token_cap = \"max_completion_tokens\" }\nmodels = [{ pattern = \"big-*\", max_output_tokens = 32000 }]\nembeddings = false\n# allow = [\"temperature\", \"max_tokens\"]\n",
+        "[providers.groq]                     # a built-in provider, with another key\nkey_env = \"MY_GROQ_KEY\"\n\n[providers.work]\nbase_url = \"https://llm.example.com/${TEAM}/v1\"\nprotocol = \"openai_chat\"\nauth = \"api-key\"\nkey_file = \"/run/secrets/llm\"        # instead of key_env\n# credential = \"aws\"                # instead of a key\nheaders = { \"x-team\" = \"search\" }\nstrip = [\"logit_bias\"]\nrename = { seed = \"random_seed\" }\nclamp = { temperature = [0, 1] }\nignored = [\"top_p\"]\ndefaults = { max_tokens = 1000 }\nquirks = { token_cap = \"max_completion_tokens\" }\nmodels = [{ pattern = \"big-*\", max_output_tokens = 32000 }]\nembeddings = false\n# allow = [\"temperature\", \"max_tokens\"]\n",
     ),
     table(
         "timeouts",

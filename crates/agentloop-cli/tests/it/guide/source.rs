@@ -61,7 +61,7 @@ pub(super) fn describe(kind: &str) -> String {
         "OneOrMany" | "CommandLine" | "GatewayBudget" => "text, or list of texts",
         "Range" => "number, or two numbers",
         "Value" => "any value",
-        "Auth" | "GatewayMember" => "text or table",
+        "Auth" | "GatewayMember" | "WrittenSource" => "text or table",
         "String"
         | "Secret"
         | "Param"

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap};
-use http::{Request as HttpRequest, Response as HttpResponse, StatusCode};
+use http::{Response as HttpResponse, StatusCode};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
@@ -19,8 +19,8 @@ pub use once::sent_once;
 pub(super) use rate_limits::note;
 pub use rate_limits::with_rate_limits;
 
+use super::authorize::Outgoing;
 use super::limit::Limit;
-use super::secrets::RequestSecrets;
 use super::{AgentLoop, Inner, Reading, Reply, encode};
 use crate::chat::{ChatRequest, EmbedRequest, ExtraHeaders, Protocol, Warning};
 use crate::error::{Error, ErrorKind, Result};
@@ -190,13 +190,6 @@ impl AgentLoop {
     }
 }
 
-/// A request that is ready to be sent.
-struct Ready {
-    target: Arc<Target>,
-    http: HttpRequest<Bytes>,
-    warnings: Vec<Warning>,
-}
-
 impl Inner {
     async fn relay(&self, request: RelayRequest) -> std::result::Result<Relayed, RelayError> {
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
@@ -210,15 +203,15 @@ impl Inner {
             (first, _) => Limit::since("the response", first, began),
         };
         let (stream, operation) = (request.stream, request.operation);
-        let Ready { target, http, warnings } = self.prepare_relay(request)?;
-        let secrets = RequestSecrets::of(&http);
+        let target = self.relay_target(&request)?;
+        let (outgoing, warnings) = self.prepare_relay(&target, request)?;
+        let secrets = outgoing.secrets.clone();
         let named = |error: Error| {
             let error = error.with_provider(target.provider.name.as_ref());
             secrets.hide(error.with_model(&target.model))
         };
-        let transport = target.provider.transport.as_ref().unwrap_or(&self.transport);
         let options = SendOptions { connect_timeout: timeouts.connect, once: is_sent_once() };
-        let sending = transport.send(http, options);
+        let sending = self.transmit(&target.provider, outgoing, options);
         let failed = Mutex::new(None);
         let opened = std::pin::pin!(async {
             let response = sending.await?;
@@ -257,26 +250,34 @@ impl Inner {
         }
     }
 
-    fn prepare_relay(&self, request: RelayRequest) -> Result<Ready> {
+    /// Returns the provider and the model of a request, in the protocol of the request.
+    fn relay_target(&self, request: &RelayRequest) -> Result<Arc<Target>> {
         let target = self.registry.resolve(&request.model)?;
         let provider = target.provider.as_ref();
         if !provider.protocols().any(|known| known == request.protocol) {
             let message = format!("{} does not speak {}", provider.name, request.protocol.name());
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let target = match provider.protocol == request.protocol {
+        Ok(match provider.protocol == request.protocol {
             true => target,
             false => self.registry.target_speaking(&target, request.protocol),
-        };
+        })
+    }
+
+    fn prepare_relay<'a>(
+        &'a self,
+        target: &'a Target,
+        request: RelayRequest,
+    ) -> Result<(Outgoing<'a>, Vec<Warning>)> {
         let named = |error: Error| error.with_provider(target.provider.name.as_ref());
-        let mut encoded = encode_shape(&target, &request).map_err(named)?;
+        let mut encoded = encode_shape(target, &request).map_err(named)?;
         if let (Some(method), Some((path, _))) = (&request.method, encoded.path.rsplit_once(':')) {
             encoded.path = format!("{path}:{method}").into();
         }
         if let Some(query) = &request.query {
             encoded.path = format!("{}?{query}", encoded.path).into();
         }
-        (encoded.body, encoded.warnings) = apply_rules(&target, request.body)?;
+        (encoded.body, encoded.warnings) = apply_rules(target, request.body)?;
         let auth = target.provider.auth.header_name();
         for (name, value) in &request.headers {
             if Some(name) != auth.as_ref() {
@@ -284,9 +285,7 @@ impl Inner {
             }
         }
         let extra_headers = ExtraHeaders::default();
-        let (http, warnings) =
-            self.http_request(&target, &mut encoded, None, &extra_headers).map_err(named)?;
-        Ok(Ready { target, http, warnings })
+        self.http_request(target, &mut encoded, None, &extra_headers).map_err(named)
     }
 
     fn relay_reply(

@@ -233,6 +233,7 @@ impl Route<'_> {
             endpoints: _, // as it was resolved
             auth: _,
             key: _,
+            credential: _,
             headers: row_headers,
             rules,
             allow,

@@ -1,6 +1,7 @@
 //! The client, with a transport that returns prepared responses.
 
 mod blocking;
+mod credentials;
 mod derived;
 mod embed_encoding;
 mod embed_laws;

@@ -1,0 +1,80 @@
+//! Sends a request that a credential authorizes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request as HttpRequest, Response as HttpResponse};
+
+use super::Inner;
+use super::secrets::RequestSecrets;
+use crate::credential::{Credential, Environment, Refused};
+use crate::error::Result;
+use crate::provider::Provider;
+use crate::transport::{Body, BoxFuture, SendOptions, Transport};
+
+/// A request with everything but what a credential adds.
+pub(crate) struct Outgoing<'a> {
+    pub(crate) http: HttpRequest<Bytes>,
+    /// What authorizes it, if it has no key.
+    credential: Option<&'a Arc<dyn Credential>>,
+    pub(crate) secrets: RequestSecrets,
+}
+
+impl<'a> Outgoing<'a> {
+    pub(super) fn new(
+        http: HttpRequest<Bytes>,
+        credential: Option<&'a Arc<dyn Credential>>,
+    ) -> Self {
+        let secrets = RequestSecrets::of(&http);
+        let secrets = if credential.is_some() { secrets.with_credential() } else { secrets };
+        Self { http, credential, secrets }
+    }
+}
+
+impl Inner {
+    /// Passes a request to the transport, which every call does here. A request without a credential is passed on at once,
+    /// so the future that waits for the response does not hold it.
+    pub(super) fn transmit<'a>(
+        &'a self,
+        provider: &'a Provider,
+        outgoing: Outgoing<'a>,
+        options: SendOptions,
+    ) -> BoxFuture<'a, Result<HttpResponse<Body>>> {
+        let transport = provider.transport.as_ref().unwrap_or(&self.transport).as_ref();
+        let Outgoing { http, credential, secrets } = outgoing;
+        match credential {
+            None => transport.send(http, options),
+            Some(credential) => {
+                Box::pin(self.transmit_authorized(transport, http, credential, secrets, options))
+            }
+        }
+    }
+
+    /// Authorizes a request and sends it. If the provider refuses the credential, and the credential can be renewed, the request is
+    /// sent once more.
+    async fn transmit_authorized<'a>(
+        &'a self,
+        transport: &'a dyn Transport,
+        http: HttpRequest<Bytes>,
+        credential: &'a Arc<dyn Credential>,
+        secrets: RequestSecrets,
+        options: SendOptions,
+    ) -> Result<HttpResponse<Body>> {
+        let look_up = |name: &str| self.registry.variable(name);
+        let mut is_first = true;
+        loop {
+            let mut authorized = http.clone();
+            credential.authorize(&mut authorized, Environment::new(&look_up)).await?;
+            secrets.add(&authorized);
+            let response = transport.send(authorized, options).await?;
+            let status = response.status().as_u16();
+            let is_refused = matches!(status, 401 | 403);
+            let refused = || Refused { status, headers: response.headers() };
+            if is_first && is_refused && credential.refused(refused()) {
+                is_first = false;
+                continue;
+            }
+            return Ok(response);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The keys of an account, and the forms in which services return them.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::Deserialize;
+
+use crate::calendar::read_rfc3339;
+use crate::credential::refresh::Fetched;
+use crate::error::{Error, ErrorKind, Result};
+use crate::secret::Secret;
+
+/// The keys that requests are signed with.
+#[derive(Clone, Debug)]
+pub(super) struct Keys {
+    pub(super) access_key_id: Secret,
+    pub(super) secret_access_key: Secret,
+    pub(super) session_token: Option<Secret>,
+}
+
+impl Keys {
+    /// Creates keys; `None` if one of the two that are always needed is empty.
+    pub(super) fn new(id: &str, secret: &str, token: Option<&str>) -> Option<Self> {
+        let filled = |text: &str| {
+            let text = text.trim();
+            (!text.is_empty()).then(|| Secret::new(text))
+        };
+        Some(Self {
+            access_key_id: filled(id)?,
+            secret_access_key: filled(secret)?,
+            session_token: token.and_then(filled),
+        })
+    }
+}
+
+/// Keys as the services of containers and virtual machines return them.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+#[derive(Default)]
+struct Served {
+    code: Option<String>,
+    message: Option<String>,
+    access_key_id: Option<Secret>,
+    secret_access_key: Option<Secret>,
+    token: Option<Secret>,
+    expiration: Option<String>,
+}
+
+/// Keys as the single sign-on returns them.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SignedOn {
+    role_credentials: RoleCredentials,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct RoleCredentials {
+    access_key_id: Option<Secret>,
+    secret_access_key: Option<Secret>,
+    session_token: Option<Secret>,
+    /// In milliseconds since 1970.
+    expiration: Option<u64>,
+}
+
+/// Reads keys from the body of a response of `service`.
+pub(super) fn read_served(body: &[u8], service: &str) -> Result<Fetched<Keys>> {
+    let served: Served = serde_json::from_slice(body).map_err(|_| unreadable(service))?;
+    if served.code.as_deref().is_some_and(|code| code != "Success") {
+        let why = served.message.or(served.code).unwrap_or_default();
+        let why: String = why.chars().take(MAX_SHOWN).collect();
+        let message = format!("{service} has no credentials: {why}");
+        return Err(Error::new(ErrorKind::Auth, message)
+            .with_hint("check the role that is attached to this machine or task"));
+    }
+    let expires = match served.expiration.as_deref() {
+        None => None,
+        Some(text) => {
+            let seconds = read_rfc3339(text).and_then(|seconds| u64::try_from(seconds).ok());
+            let at =
+                seconds.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
+            Some(at.ok_or_else(|| unreadable(service))?)
+        }
+    };
+    fetched(&served.access_key_id, &served.secret_access_key, &served.token, expires)
+        .ok_or_else(|| unreadable(service))
+}
+
+/// Reads keys from the body of a response of the single sign-on.
+pub(super) fn read_signed_on(body: &[u8], service: &str) -> Result<Fetched<Keys>> {
+    let signed_on: SignedOn = serde_json::from_slice(body).map_err(|_| unreadable(service))?;
+    let role = signed_on.role_credentials;
+    let at = |ms: u64| UNIX_EPOCH.checked_add(Duration::from_millis(ms));
+    let expires = role.expiration.filter(|ms| *ms > 0).and_then(at);
+    fetched(&role.access_key_id, &role.secret_access_key, &role.session_token, expires)
+        .ok_or_else(|| unreadable(service))
+}
+
+fn fetched(
+    id: &Option<Secret>,
+    secret: &Option<Secret>,
+    token: &Option<Secret>,
+    expires: Option<SystemTime>,
+) -> Option<Fetched<Keys>> {
+    let token = token.as_ref().map(Secret::expose);
+    let value = Keys::new(id.as_ref()?.expose(), secret.as_ref()?.expose(), token)?;
+    Some(Fetched { value, expires })
+}
+
+/// The most characters of a service's message in an error.
+const MAX_SHOWN: usize = 200;
+
+/// The content is not shown, because it may hold keys.
+fn unreadable(service: &str) -> Error {
+    Error::new(ErrorKind::Auth, format!("the response of {service} cannot be read as credentials"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_in_the_forms_of_all_services() {
+        let body = br#"{"Code":"Success","LastUpdated":"x","Type":"AWS-HMAC","AccessKeyId":"AK","SecretAccessKey":"SK","Token":"T","Expiration":"2026-11-16T10:00:00Z"}"#;
+        let Fetched { value, expires } = read_served(body, "imds").unwrap();
+        assert_eq!(value.access_key_id.expose(), "AK");
+        assert_eq!(value.session_token.unwrap().expose(), "T");
+        assert_eq!(expires, Some(UNIX_EPOCH + Duration::from_secs(1_794_823_200)));
+        let body = br#"{"roleCredentials":{"accessKeyId":"AK","secretAccessKey":"SK","sessionToken":"T","expiration":1794823200000}}"#;
+        let Fetched { value, expires } = read_signed_on(body, "sso").unwrap();
+        assert_eq!(value.secret_access_key.expose(), "SK");
+        assert_eq!(expires, Some(UNIX_EPOCH + Duration::from_secs(1_794_823_200)));
+    }
+
+    #[test]
+    fn a_response_that_is_not_keys_is_an_error_that_shows_none_of_it() {
+        for body in [
+            &b""[..],
+            b"<html>",
+            b"[]",
+            b"{}",
+            br#"{"AccessKeyId":"AK","SecretAccessKey":" "}"#,
+            br#"{"AccessKeyId":"AK","SecretAccessKey":"SKSK","Expiration":"tomorrow"}"#,
+            br#"{"AccessKeyId":"AK","SecretAccessKey":"SKSK","Expiration":7}"#,
+            br#"{"AccessKeyId":{"a":1},"SecretAccessKey":"SKSK"}"#,
+            br#"{"roleCredentials":{"accessKeyId":"AK","secretAccessKey":"SKSK","expiration":-1}}"#,
+        ] {
+            for error in [read_served(body, "a").err(), read_signed_on(body, "b").err()] {
+                let error = error.unwrap();
+                assert_eq!(error.kind(), ErrorKind::Auth);
+                assert!(!format!("{error:?}").contains("SKSK"));
+            }
+        }
+        let failed =
+            br#"{"Code":"AssumeRoleUnauthorizedAccess","Message":"EC2 cannot assume the role"}"#;
+        let error = read_served(failed, "a").err().unwrap();
+        assert!(error.message().contains("EC2 cannot assume the role"));
+    }
+
+    #[test]
+    fn an_end_beyond_the_range_of_the_clock_does_not_panic() {
+        let body = br#"{"roleCredentials":{"accessKeyId":"AK","secretAccessKey":"SK","expiration":18446744073709551615}}"#;
+        let _ = read_signed_on(body, "sso");
+    }
+}

@@ -1,0 +1,172 @@
+//! The files `~/.aws/config` and `~/.aws/credentials`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::credential::Environment;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_CREDENTIAL_FILE_BYTES;
+
+/// The settings of one profile, of both files. Those of `credentials` come before those of `config`.
+#[derive(Default)]
+pub(super) struct Profile {
+    pub(super) name: String,
+    settings: BTreeMap<String, String>,
+    /// Whether one of the files has the profile.
+    pub(super) exists: bool,
+    /// The section `[sso-session NAME]` that it names.
+    session: BTreeMap<String, String>,
+}
+
+impl Profile {
+    /// Reads the profile that `chosen`, else the environment, names.
+    ///
+    /// # Errors
+    ///
+    /// When a file is too large or cannot be read. A file that does not exist is empty.
+    pub(super) fn read(chosen: Option<&str>, environment: Environment<'_>) -> Result<Self> {
+        let name = chosen.map(str::to_owned).or_else(|| environment.variable("AWS_PROFILE"));
+        let name = name.unwrap_or_else(|| "default".to_owned());
+        let home = home(environment);
+        let file = |variable: &str, usual: &str| match environment.variable(variable) {
+            Some(path) => Some(PathBuf::from(path)),
+            None => home.as_ref().map(|home| home.join(".aws").join(usual)),
+        };
+        let config = read_file(file("AWS_CONFIG_FILE", "config").as_deref())?;
+        let keys = read_file(file("AWS_SHARED_CREDENTIALS_FILE", "credentials").as_deref())?;
+        let in_config = section(&config, |section| {
+            let profile =
+                section.strip_prefix("profile").filter(|rest| rest.starts_with([' ', '\t']));
+            profile.map(str::trim) == Some(&name) || (name == "default" && section == "default")
+        });
+        let in_keys = section(&keys, |section| section == name);
+        let exists = in_config.is_some() || in_keys.is_some();
+        let mut settings = in_config.unwrap_or_default();
+        settings.extend(in_keys.unwrap_or_default());
+        let session = settings.get("sso_session").and_then(|wanted| {
+            section(&config, |section| {
+                let session = section.strip_prefix("sso-session");
+                session.is_some_and(|session| session.trim() == wanted)
+            })
+        });
+        Ok(Self { name, settings, exists, session: session.unwrap_or_default() })
+    }
+
+    /// Returns a setting that is not empty.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let value = self.settings.get(name).or_else(|| self.session.get(name))?;
+        Some(value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// Returns an error if the profile obtains its keys in a way that is not supported.
+    pub(super) fn refuse_unsupported(&self) -> Result<()> {
+        const UNSUPPORTED: [(&str, &str); 5] = [
+            ("role_arn", "assumes a role"),
+            ("web_identity_token_file", "assumes a role with a web identity"),
+            ("credential_process", "runs a program"),
+            ("credential_source", "assumes a role"),
+            ("login_session", "uses `aws login`"),
+        ];
+        let found = UNSUPPORTED.iter().find(|(setting, _)| self.get(setting).is_some());
+        let Some((setting, what)) = found else { return Ok(()) };
+        let name = &self.name;
+        let message =
+            format!("the AWS profile `{name}` {what} (`{setting}`), which is not supported");
+        Err(Error::new(ErrorKind::MissingKey, message).with_hint(format!(
+            "let Amazon's program obtain the keys: eval \"$(aws configure export-credentials --profile {name} --format env)\""
+        )))
+    }
+}
+
+/// Returns the home folder.
+pub(super) fn home(environment: Environment<'_>) -> Option<PathBuf> {
+    let home = environment.variable("HOME").or_else(|| environment.variable("USERPROFILE"));
+    home.map(PathBuf::from)
+}
+
+/// Reads a file; empty if it does not exist.
+pub(super) fn read_file(path: Option<&Path>) -> Result<String> {
+    let Some(path) = path else { return Ok(String::new()) };
+    let unusable = |why: String| {
+        Error::new(ErrorKind::MissingKey, format!("the file {} {why}", path.display()))
+            .with_hint("correct the file or its permissions")
+    };
+    let length = match std::fs::metadata(path) {
+        Ok(file) if !file.is_file() => return Err(unusable("is not a file".to_owned())),
+        Ok(file) => file.len(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) => return Err(unusable(format!("cannot be read: {error}"))),
+    };
+    if length > MAX_CREDENTIAL_FILE_BYTES {
+        return Err(unusable(format!("is larger than {MAX_CREDENTIAL_FILE_BYTES} bytes")));
+    }
+    let bytes =
+        std::fs::read(path).map_err(|error| unusable(format!("cannot be read: {error}")))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Returns the settings of the sections that `is_wanted`; `None` if there is no such section.
+///
+/// Comments are lines that begin with `#` or `;`, or what follows ` #` or ` ;` in a line. Lines that begin with white space belong to a
+/// nested setting, of which none is needed.
+fn section(text: &str, is_wanted: impl Fn(&str) -> bool) -> Option<BTreeMap<String, String>> {
+    let mut found: Option<BTreeMap<String, String>> = None;
+    let mut inside = false;
+    for line in text.lines() {
+        let is_nested = line.starts_with([' ', '\t']);
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix('[') {
+            let name = rest.split(']').next().unwrap_or_default().trim();
+            inside = is_wanted(name);
+            if inside {
+                found.get_or_insert_default();
+            }
+            continue;
+        }
+        if let (true, false, Some((name, value))) = (inside, is_nested, line.split_once('=')) {
+            let end = value.find(" #").into_iter().chain(value.find(" ;")).min();
+            let value = value.get(..end.unwrap_or(value.len())).unwrap_or_default();
+            let settings = found.get_or_insert_default();
+            settings.insert(name.trim().to_ascii_lowercase(), value.trim().to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: &str = "# mine\n[default]\nregion = us-east-1 ; usual\n\n[profile work]\nregion=eu-west-1\ns3 =\n  max_queue_size = 1000\n  region = hidden\nsso_session = office\nSSO_Role_Name = dev\n[ profile  spaced ]\nregion = ap-south-1\n[profilework]\nregion = wrong\n[sso-session office]\nsso_region = eu-central-1\nsso_start_url = https://x/#start\n";
+
+    #[test]
+    fn sections_are_read_as_amazons_programs_read_them() {
+        let get = |wanted: &str| section(CONFIG, |name| name == wanted);
+        assert_eq!(get("default").unwrap()["region"], "us-east-1");
+        let work = get("profile work").unwrap();
+        assert_eq!(work["region"], "eu-west-1", "nested settings are not of the profile");
+        assert_eq!(work["sso_role_name"], "dev");
+        assert_eq!(get("sso-session office").unwrap()["sso_start_url"], "https://x/#start");
+        assert!(get("profile missing").is_none());
+    }
+
+    #[test]
+    fn hostile_text_is_read_without_a_panic() {
+        for text in [
+            "[",
+            "]",
+            "[]",
+            "=",
+            "[a\n=b",
+            "[a]\n= \n=#",
+            "\u{feff}[a]",
+            "[a]\nx = \u{1F600} #",
+            "\0\0",
+        ] {
+            let _ = section(text, |_| true);
+        }
+    }
+}
