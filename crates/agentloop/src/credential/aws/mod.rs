@@ -59,8 +59,8 @@ static WEB: LazyLock<Arc<dyn Transport>> = LazyLock::new(|| Arc::new(HttpTranspo
 /// use agentloop::credential::{AwsCredential, AwsSettings};
 /// use agentloop::Provider;
 ///
-/// let credential = AwsCredential::new(AwsSettings::default().profile("work"));
-/// let lab = Provider::openai_compatible("lab", "https://bedrock-mantle.us-east-1.api.aws/v1").credential(credential);
+/// let credential = AwsCredential::new(AwsSettings::default().profile("work").region("us-east-1"));
+/// let lab = Provider::openai_compatible("lab", "https://lab.example/v1").credential(credential);
 /// ```
 #[derive(Debug)]
 pub struct AwsCredential {
