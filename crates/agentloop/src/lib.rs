@@ -65,6 +65,7 @@
 #![cfg_attr(
     not(all(
         feature = "anthropic",
+        feature = "cohere",
         feature = "config",
         feature = "gemini",
         feature = "http2",

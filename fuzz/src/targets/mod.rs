@@ -80,6 +80,11 @@ pub const TARGETS: &[Target] = &[
         |input| decode::check(Protocol::Ollama, input),
         || decode::seeds(Protocol::Ollama),
     ),
+    target(
+        "decode_cohere",
+        |input| decode::check(Protocol::Cohere, input),
+        || decode::seeds(Protocol::Cohere),
+    ),
     target("amplify", amplify::check, amplify::seeds),
     target("framing", framing::check, framing::seeds),
     target("headers", headers::check, headers::seeds),
@@ -110,6 +115,11 @@ pub const TARGETS: &[Target] = &[
         "read_ollama",
         |input| readers::check(Protocol::Ollama, input),
         || readers::seeds(Protocol::Ollama),
+    ),
+    target(
+        "read_cohere",
+        |input| readers::check(Protocol::Cohere, input),
+        || readers::seeds(Protocol::Cohere),
     ),
     target("read_embed", readers::check_embed, readers::embed_seeds),
     target("carry", carry::check, carry::seeds),

@@ -463,7 +463,7 @@ impl Carrier {
                 text.provider_state = signed(&entries);
                 text.provider_state.is_some().then_some(ResponsePart::Text(text))
             }
-            Protocol::OpenAiChat | Protocol::Ollama => None,
+            Protocol::OpenAiChat | Protocol::Ollama | Protocol::Cohere => None,
         }
     }
 }

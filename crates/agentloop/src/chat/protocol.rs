@@ -28,12 +28,21 @@ pub enum Protocol {
     /// Ollama's own API.
     #[serde(rename = "ollama")]
     Ollama,
+    /// Cohere's own API, version 2.
+    #[serde(rename = "cohere")]
+    Cohere,
 }
 
 impl Protocol {
     /// All protocols.
-    pub const ALL: &'static [Self] =
-        &[Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini, Self::Ollama];
+    pub const ALL: &'static [Self] = &[
+        Self::OpenAiChat,
+        Self::OpenAiResponses,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Ollama,
+        Self::Cohere,
+    ];
 
     /// Returns the name that configuration and the command line use.
     ///
@@ -66,6 +75,7 @@ impl Protocol {
             Self::Anthropic => &ANTHROPIC,
             Self::Gemini => &GEMINI,
             Self::Ollama => &OLLAMA,
+            Self::Cohere => &COHERE,
         }
     }
 }
@@ -236,4 +246,14 @@ const OLLAMA: ProtocolFacts = ProtocolFacts {
     video_urls: UrlSupport::Never,
     sends_made_media: false,
     reads_own_urls: false,
+};
+
+const COHERE: ProtocolFacts = ProtocolFacts {
+    name: "cohere",
+    counted_in: Protocol::Cohere,
+    merges_extra_body: false,
+    json_schema: Support::ByQuirk,
+    audio_input: Support::Never,
+    image_urls: UrlSupport::Always,
+    ..OLLAMA
 };

@@ -7,9 +7,9 @@ use std::mem::size_of;
 use serde_json::{Map, Value};
 
 use crate::chat::{
-    ChatResponse, ChatStreamEvent, Choice, Citation, Contradiction, Cost, FinishReason, Fold,
-    Logprobs, OutputStrategy, PartDelta, PartStart, ProviderState, RawParts, Reported,
-    ResponsePart, Usage, Warning, Weight,
+    ChatStreamEvent, Choice, Citation, Contradiction, Cost, FinishReason, Fold, Logprobs,
+    OutputStrategy, PartDelta, PartStart, ProviderState, RawParts, Reported, ResponsePart, Usage,
+    Warning, Weight,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash;
@@ -58,6 +58,8 @@ pub(crate) struct Emitter {
     output: Option<Box<OutputParts>>,
     /// The prices of the response, if they are known.
     pricing: Option<Pricing>,
+    /// The counts that are paid, if they are others than those of the usage.
+    billed: Option<Box<Usage>>,
     /// The raw response, if it was requested.
     raw: Option<Box<RawParts>>,
     /// Only the finished response is emitted, because nothing observes the steps.
@@ -91,6 +93,7 @@ impl Emitter {
             strategy: None,
             output: None,
             pricing: None,
+            billed: None,
             raw: None,
             quiet: false,
             complete: false,
@@ -547,7 +550,8 @@ impl Emitter {
             && self.fold.response().cost.is_none()
         {
             let response = self.fold.response();
-            let cost = pricing.cost(&response.usage, served_tier(&response.provider_metadata));
+            let usage = self.billed.as_deref().unwrap_or(&response.usage);
+            let cost = pricing.cost(usage, served_tier(&response.provider_metadata));
             if let Some((_, reported)) = self.usage.as_deref_mut() {
                 reported.clone_from(&cost);
             }
@@ -567,11 +571,6 @@ impl Emitter {
         let response = self.fold.take().map_err(Self::out_of_order)?;
         self.events.push_back(ChatStreamEvent::MessageDone { response });
         Ok(())
-    }
-
-    /// Takes what has arrived so far, after which nothing more can be added; `None` before the message has started.
-    pub(crate) fn partial(&mut self) -> Option<ChatResponse> {
-        self.fold.is_started().then(|| std::mem::take(&mut self.fold).into_partial())
     }
 
     /// Returns the error of a decoder whose events do not form a response. That is a bug here, and still only an error.

@@ -1,10 +1,20 @@
 //! What remains of an emitter after its last step.
 
 use super::Emitter;
-use crate::chat::{ChatResponse, ChatStreamEvent};
+use crate::chat::{ChatResponse, ChatStreamEvent, Usage};
 use crate::error::{Error, Result};
 
 impl Emitter {
+    /// Sets the counts from which the cost is computed, for a provider that does not bill all tokens of the usage.
+    pub(crate) fn bill(&mut self, usage: Usage) {
+        self.billed = Some(Box::new(usage));
+    }
+
+    /// Takes what has arrived so far, after which nothing more can be added; `None` before the message has started.
+    pub(crate) fn partial(&mut self) -> Option<ChatResponse> {
+        self.fold.is_started().then(|| std::mem::take(&mut self.fold).into_partial())
+    }
+
     /// Returns the complete response, or the error that `missing` returns if the end has not arrived.
     pub(crate) fn into_response(
         mut self: Box<Self>,

@@ -5,7 +5,6 @@ use crate::chat::ResponsePart;
 
 impl Emitter {
     /// Returns the id of the response.
-    #[cfg(any(feature = "gemini", feature = "ollama", feature = "openai-responses"))]
     pub(crate) fn id(&self) -> &str {
         &self.fold.response().id
     }

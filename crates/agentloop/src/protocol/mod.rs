@@ -12,6 +12,8 @@ mod base64_join;
 mod classify;
 mod client_tools;
 mod codec;
+#[cfg(feature = "cohere")]
+mod cohere;
 mod conversation;
 mod cost;
 mod count;
@@ -78,6 +80,8 @@ pub(crate) fn codec(protocol: Protocol) -> &'static dyn Codec {
         Protocol::Gemini => &gemini::Gemini,
         #[cfg(feature = "ollama")]
         Protocol::Ollama => &ollama::Ollama,
+        #[cfg(feature = "cohere")]
+        Protocol::Cohere => &cohere::Cohere,
         #[allow(unreachable_patterns, reason = "unless a protocol is not compiled in")]
         other => missing::Missing::of(other),
     }

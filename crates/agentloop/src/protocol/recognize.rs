@@ -15,6 +15,7 @@ struct Head<'a> {
     kind: Text<'a>,
     choices: Option<IgnoredAny>,
     done: Option<IgnoredAny>,
+    finish_reason: Option<IgnoredAny>,
 }
 
 /// Returns the protocol that a response, whole or streamed, is written in, if its first object shows it.
@@ -33,6 +34,8 @@ pub(crate) fn protocol_of(body: &[u8]) -> Option<Protocol> {
         Some(Protocol::Anthropic)
     } else if head.done.is_some() {
         Some(Protocol::Ollama)
+    } else if kind == "message-start" || head.finish_reason.is_some() {
+        Some(Protocol::Cohere)
     } else {
         None
     }
@@ -54,6 +57,11 @@ mod tests {
             (r#" {"object":"response","output":[]}"#, Some(Protocol::OpenAiResponses)),
             (r#"{"type":"message","role":"assistant"}"#, Some(Protocol::Anthropic)),
             (r#"{"model":"m","message":{"content":"a"},"done":false}"#, Some(Protocol::Ollama)),
+            (r#"{"id":"1","message":{},"finish_reason":"COMPLETE"}"#, Some(Protocol::Cohere)),
+            (
+                "event: message-start\ndata: {\"id\":\"1\",\"type\":\"message-start\"}\n\n",
+                Some(Protocol::Cohere),
+            ),
             (r#"{"error":{"message":"no"}}"#, None),
             (r#"{"object":5,"type":[]}"#, None),
             ("<html>{</html>", None),

@@ -2,10 +2,8 @@
 //!
 //! A server that calls these functions supports all protocols without naming any of them. The simulator is one.
 
-#[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
 pub(super) mod known;
 mod lines;
-#[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
 pub(super) mod notes;
 mod reply;
 

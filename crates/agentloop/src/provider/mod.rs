@@ -249,6 +249,27 @@ impl Provider {
             .quirks(|q| q.server_tools = quirks::ServerToolQuirks::refused())
     }
 
+    /// Creates a provider that speaks Cohere's own API. `base_url` is the part before `/chat`.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Provider};
+    ///
+    /// let lab = Provider::cohere_compatible("lab", "https://cohere.example.com/v2").key_env("LAB_KEY");
+    /// let ai = AgentLoop::builder().provider(lab).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn cohere_compatible(
+        name: impl Into<Cow<'static, str>>,
+        base_url: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { protocol: Protocol::Cohere, ..Self::openai_compatible(name, base_url) }.quirks(|q| {
+            q.server_tools = quirks::ServerToolQuirks::refused();
+            // SDK 7.3.1: `response_format` "is not supported … in combination with the `documents` or `tools` parameters".
+            q.json_schema = quirks::JsonSchemaSupport::NotWithTools;
+            q.embeddings.batch = Some(96);
+        })
+    }
+
     /// Creates a provider that uses `protocol`, as [`openai_compatible`](Self::openai_compatible) and the other constructors do.
     ///
     /// ```
@@ -268,6 +289,7 @@ impl Provider {
             Protocol::Anthropic => Self::anthropic_compatible(name, base_url),
             Protocol::Gemini => Self::gemini_compatible(name, base_url),
             Protocol::Ollama => Self::ollama_compatible(name, base_url),
+            Protocol::Cohere => Self::cohere_compatible(name, base_url),
         }
     }
 

@@ -8,12 +8,13 @@ use agentloop::{
 };
 use agentloop_sim::{Ledger, Simulator};
 
-const PROTOCOLS: [Protocol; 5] = [
+const PROTOCOLS: [Protocol; 6] = [
     Protocol::OpenAiChat,
     Protocol::OpenAiResponses,
     Protocol::Anthropic,
     Protocol::Gemini,
     Protocol::Ollama,
+    Protocol::Cohere,
 ];
 
 /// A dollar for a thousand tokens read, two for a thousand written.

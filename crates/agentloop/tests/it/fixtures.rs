@@ -8,13 +8,14 @@ use agentloop::{ChatResponse, Citation, ErrorKind, ResponsePart};
 use support::{Wire, decode};
 
 /// The protocols that have fixtures, with a provider for each, and the finish reason of a stream.
-fn protocols() -> [(&'static str, Wire, &'static str); 4] {
+fn protocols() -> [(&'static str, Wire, &'static str); 5] {
     [
         ("openai_chat", Wire::of("openai"), "\"finish_reason\": \""),
         // The last event does.
         ("openai_responses", Wire::of_responses(false), "event: "),
         ("anthropic", Wire::of("anthropic"), "\"stop_reason\": \""),
         ("ollama", ollama(), "\"done\":true"),
+        ("cohere", Wire::of("cohere"), "\"finish_reason\":\""),
     ]
 }
 
@@ -198,6 +199,11 @@ fn anthropic_s_fixtures_read_as_a_person_expects() {
 #[test]
 fn fixtures_of_responses_read_as_a_person_expects() {
     insta::assert_snapshot!(shown("openai_responses", &Wire::of_responses(false)));
+}
+
+#[test]
+fn fixtures_of_cohere_read_as_a_person_expects() {
+    insta::assert_snapshot!(shown("cohere", &Wire::of("cohere")));
 }
 
 #[test]

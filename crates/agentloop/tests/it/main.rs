@@ -27,6 +27,7 @@ mod anthropic_encode;
 mod bounds;
 mod cache;
 mod client;
+mod cohere;
 mod costs;
 mod dependencies;
 mod encode_cost;

@@ -27,6 +27,7 @@ impl Missing {
             Protocol::Anthropic => &Self(Protocol::Anthropic),
             Protocol::Gemini => &Self(Protocol::Gemini),
             Protocol::Ollama => &Self(Protocol::Ollama),
+            Protocol::Cohere => &Self(Protocol::Cohere),
         }
     }
 

@@ -191,7 +191,7 @@ fn is_wish(request: &ChatRequest, param: Param) -> bool {
         Param::Modalities => request.modalities.iter().any(|kind| kind != "text"),
         // A model decides by itself whether to call a tool, and without tools it calls none.
         Param::ToolChoice => {
-            matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Function(_)))
+            !matches!(request.tool_choice, None | Some(ToolChoice::Auto | ToolChoice::None))
         }
         _ => request.is_set(param),
     }

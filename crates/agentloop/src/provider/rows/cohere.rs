@@ -1,7 +1,9 @@
-//! Cohere, at its OpenAI-compatible URL.
+//! Cohere, under its own protocol.
 //!
-//! Sources, read on 2026-11-15: docs.cohere.com (compatibility API), cohere SDK 7.3 for Python (`v2`), and the recordings
-//! `cohere-*`. The list of unsupported parameters and the levels of effort are not confirmed by a recording.
+//! Sources, read on 2026-11-16: cohere SDK 7.3.1 for Python (`v2`), docs.cohere.com (compatibility API), and the recordings
+//! `cohere-*`. What the OpenAI endpoint does not support and the levels of effort there are not confirmed by a recording.
+//!
+//! The OpenAI endpoint has neither documents nor citations, so the own API is the default (ADR 20).
 
 use super::common::{hosted, names};
 use crate::chat::Effort;
@@ -13,45 +15,31 @@ use crate::provider::{Feature, Param, Provider};
 impl Provider {
     /// Returns the built-in provider `cohere`: Cohere, with the key in `COHERE_API_KEY`.
     ///
+    /// Text files of the user that are to be cited are sent as documents:
+    ///
     /// ```
-    /// use agentloop::{AgentLoop, Provider};
+    /// use agentloop::{AgentLoop, ChatRequest, ContentPart, FileInput, Provider, inspect};
     ///
     /// let ai = AgentLoop::builder().provider(Provider::cohere().key("example")).build()?;
+    /// let mut file = FileInput::default();
+    /// file.file_data = Some("data:text/plain,The sky is green.".to_owned());
+    /// file.citations = Some(true);
+    /// let question = vec![
+    ///     ContentPart::File { file, cache_control: None },
+    ///     ContentPart::text("What color is the sky?"),
+    /// ];
+    /// let request = ChatRequest::new("cohere/command-a-03-2025").user(question);
+    /// let encoded = inspect::encode(&ai, &request, false)?;
+    /// assert!(encoded.body.get().contains(r#""documents":[{"id":"doc_0","data":{"text":"The sky is green."}}]"#));
     /// # Ok::<(), agentloop::Error>(())
     /// ```
     pub fn cohere() -> Self {
-        hosted("cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY")
-            .quirks(|q| {
-                q.audio = AudioInputForm::Refused;
-                q.files = FileInputForm::Refused;
-                q.efforts = Some((&[Effort::None, Effort::High]).into());
-                // The native call, because the compatible one has no input type. Recordings `cohere-json-embeddings-cec7a413`,
-                // `cohere-json-embeddings-d32e9be2`.
-                q.embeddings.form = EmbeddingForm::TextsByType;
-                q.embeddings.path = Some("../../v2/embed".into());
-                q.embeddings.batch = Some(96);
-                q.embeddings.dimensions = DimensionsName::OutputDimension;
-                q.embeddings.input_type = InputTypeWords::Search;
-            })
-            .strip([
-                Param::LogitBias,
-                Param::TopLogprobs,
-                Param::N,
-                Param::User,
-                Param::ParallelToolCalls,
-                Param::Metadata,
-                Param::ServiceTier,
-                Param::TopK,
-                Param::Verbosity,
-                Param::PromptCacheKey,
-                Param::Modalities,
-                Param::Audio,
-            ])
+        Self::cohere_compatible("cohere", "https://api.cohere.com/v2")
+            .key_env("COHERE_API_KEY")
             .clamp(Param::Temperature, 0.0, 1.0)
-            .clamp(Param::FrequencyPenalty, 0.0, 1.0)
-            .clamp(Param::PresencePenalty, 0.0, 1.0)
-            .without_model_list()
-            .makes([Feature::Thinking])
+            .clamp(Param::TopP, 0.01, 0.99)
+            .speaks_as(compatible())
+            .makes([Feature::Thinking, Feature::Citations])
             .listing(|list| {
                 list.models_dev = Some("cohere".into());
                 list.set_litellm([("cohere", ""), ("cohere_chat", "")]);
@@ -59,4 +47,38 @@ impl Provider {
                 list.litellm_skip = names(["*/*", "*:*"]);
             })
     }
+}
+
+/// Returns the OpenAI endpoint.
+fn compatible() -> Provider {
+    hosted("cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY")
+        .quirks(|q| {
+            q.audio = AudioInputForm::Refused;
+            q.files = FileInputForm::Refused;
+            q.efforts = Some((&[Effort::None, Effort::High]).into());
+            // The native call, because the compatible one has no input type. Recordings `cohere-json-embeddings-cec7a413`,
+            // `cohere-json-embeddings-d32e9be2`.
+            q.embeddings.form = EmbeddingForm::TextsByType;
+            q.embeddings.path = Some("../../v2/embed".into());
+            q.embeddings.batch = Some(96);
+            q.embeddings.dimensions = DimensionsName::OutputDimension;
+            q.embeddings.input_type = InputTypeWords::Search;
+        })
+        .strip([
+            Param::LogitBias,
+            Param::TopLogprobs,
+            Param::N,
+            Param::User,
+            Param::ParallelToolCalls,
+            Param::Metadata,
+            Param::ServiceTier,
+            Param::TopK,
+            Param::Verbosity,
+            Param::PromptCacheKey,
+            Param::Modalities,
+            Param::Audio,
+        ])
+        .clamp(Param::Temperature, 0.0, 1.0)
+        .clamp(Param::FrequencyPenalty, 0.0, 1.0)
+        .clamp(Param::PresencePenalty, 0.0, 1.0)
 }

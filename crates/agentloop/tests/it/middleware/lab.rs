@@ -7,12 +7,13 @@ use agentloop::{
 };
 use agentloop_sim::{Fault, Faults, Simulator};
 
-pub(crate) const PROTOCOLS: [Protocol; 5] = [
+pub(crate) const PROTOCOLS: [Protocol; 6] = [
     Protocol::OpenAiChat,
     Protocol::OpenAiResponses,
     Protocol::Anthropic,
     Protocol::Gemini,
     Protocol::Ollama,
+    Protocol::Cohere,
 ];
 
 /// The kind of a call.

@@ -70,8 +70,8 @@ fn names_of(name: &str) -> Vec<&str> {
         "max_tokens" => {
             &["max_completion_tokens", "max_output_tokens", "maxOutputTokens", "num_predict"]
         }
-        "top_p" => &["topP"],
-        "top_k" => &["topK"],
+        "top_p" => &["topP", "p"],
+        "top_k" => &["topK", "k"],
         "stop" => &["stop_sequences", "stopSequences"],
         "n" => &["candidateCount"],
         "frequency_penalty" => &["frequencyPenalty"],

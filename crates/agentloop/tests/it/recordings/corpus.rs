@@ -20,6 +20,16 @@ pub(crate) struct Recording {
     pub(crate) folder: PathBuf,
 }
 
+/// The wires of chats, one for each protocol.
+pub(crate) const CHAT_WIRES: [&str; 6] = [
+    "openai-chat",
+    "openai-responses",
+    "anthropic-messages",
+    "gemini",
+    "ollama-native",
+    "cohere-v2",
+];
+
 fn folder() -> Option<PathBuf> {
     let named = std::env::var_os("AGENTLOOP_RECORDINGS").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/recordings");
@@ -65,6 +75,7 @@ fn protocol(wire: &str) -> Protocol {
         "gemini" | "gemini-embed" => Protocol::Gemini,
         "openai-responses" => Protocol::OpenAiResponses,
         "ollama-native" => Protocol::Ollama,
+        "cohere-v2" | "cohere-embed" => Protocol::Cohere,
         _ => Protocol::OpenAiChat,
     }
 }

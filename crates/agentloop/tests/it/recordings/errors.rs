@@ -54,6 +54,9 @@ const KINDS: &[(&str, ErrorKind)] = &[
     ("google-err-error-4xx-embeddings-f011a669", NotFound),
     ("google-err-error-4xx-embeddings-ade7fdb6", Auth),
     ("vertex-err-error-4xx-c76609ae", NotFound),
+    ("cohere-err-error-4xx-3257a3b6", ContextLength),
+    ("cohere-err-error-4xx-3564d8ca", Auth),
+    ("cohere-err-error-4xx-b4540e84", NotFound),
 ];
 
 #[test]
@@ -65,6 +68,7 @@ fn every_recorded_error_is_of_the_kind_that_a_person_gives_it() {
         "gemini",
         "gemini-embed",
         "openai-embed",
+        "cohere-v2",
     ];
     let mut wrong = Vec::new();
     let mut seen = 0;

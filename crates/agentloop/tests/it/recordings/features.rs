@@ -17,6 +17,11 @@ const NOT_SHOWN: &[(&str, &str)] = &[
 /// Recordings in which a feature cannot be shown, with the reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
+        "cohere-stream-logprobs-thinking-0277805b",
+        "text",
+        "the response failed after its first thought",
+    ),
+    (
         "openrouter-json-think-tags-length-8d2e8380",
         "think_tags",
         "the model is not one that writes its thoughts between tags: they are its text",

@@ -54,6 +54,7 @@ pub(crate) fn a_cut_stream_is_an_error(recording: &Recording) -> Law {
             Protocol::Gemini => crate::recordings::gemini::says_why(&text),
             Protocol::OpenAiResponses => crate::recordings::responses::says_why(&text),
             Protocol::Ollama => crate::recordings::ollama::says_why(&text),
+            Protocol::Cohere => text.contains(r#""type":"message-end""#),
             _ => text.contains("data: [DONE]") || says_why(&text),
         };
         if ended {

@@ -58,6 +58,7 @@ macro_rules! laws_of {
 }
 
 mod anthropic;
+mod cohere;
 pub(crate) mod corpus;
 mod embeddings;
 mod errors;

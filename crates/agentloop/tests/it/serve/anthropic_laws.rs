@@ -9,7 +9,7 @@ use agentloop::{
 };
 use serde_json::{Value, json};
 
-use crate::recordings::corpus::{Recording, client, recordings};
+use crate::recordings::corpus::{CHAT_WIRES, Recording, client, recordings};
 use crate::specs::gemini;
 use crate::specs::spec::Spec;
 use crate::support::now;
@@ -19,9 +19,6 @@ const OWN: [(Protocol, &str, &str); 2] = [
     (Protocol::Anthropic, "anthropic-messages", "messages"),
     (Protocol::Gemini, "gemini", "contents"),
 ];
-
-const WIRES: [&str; 5] =
-    ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "ollama-native"];
 
 /// The recorded requests of a wire that their provider took: name, path, body. `None` without the recordings.
 fn requests(wire: &str) -> Option<Vec<(String, String, Value)>> {
@@ -264,7 +261,7 @@ fn finish(choice: &Choice) -> &str {
 fn every_answer(check: impl Fn(&Recording, &ChatResponse) -> Result<(), String>) {
     let mut failures = Vec::new();
     let mut count = 0;
-    for wire in WIRES {
+    for wire in CHAT_WIRES {
         let Some(found) = recordings(wire) else { return skipped("recordings") };
         for recording in found.iter().filter(|recording| recording.is_answer()) {
             let decoded = recording.decode();

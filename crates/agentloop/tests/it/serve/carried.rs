@@ -5,10 +5,7 @@ use agentloop::protocol::serve::{StreamWriter, read_chat, write_body};
 use agentloop::{ChatResponse, ChatStreamEvent, ContentPart, Protocol, ProviderState};
 use serde_json::{Value, json};
 
-use crate::recordings::corpus::{Recording, recordings};
-
-const WIRES: [&str; 5] =
-    ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "ollama-native"];
+use crate::recordings::corpus::{CHAT_WIRES, Recording, recordings};
 
 /// Returns the next request of a client that keeps what it received: the response is the assistant's message.
 fn next_request(protocol: Protocol, body: &Value) -> (&'static str, Value) {
@@ -31,6 +28,9 @@ fn next_request(protocol: Protocol, body: &Value) -> (&'static str, Value) {
         Protocol::Ollama => {
             ("/api/chat", json!({ "model": "m", "messages": [user, body["message"]] }))
         }
+        Protocol::Cohere => {
+            ("/v2/chat", json!({ "model": "m", "messages": [user, body["message"]] }))
+        }
         _ => {
             let question = json!({ "role": "user", "parts": [{ "text": "Hi" }] });
             let contents = [question, body["candidates"][0]["content"].clone()];
@@ -39,11 +39,11 @@ fn next_request(protocol: Protocol, body: &Value) -> (&'static str, Value) {
     }
 }
 
-/// Returns the parts whose state must return. Chat completions and Ollama have no place after the last call.
+/// Returns the parts whose state must return. Chat completions, Ollama and Cohere have no place after the last call.
 fn stateful(client: Protocol, response: &ChatResponse) -> Vec<ContentPart> {
     let Some(choice) = response.choices.first() else { return Vec::new() };
     let mut parts: Vec<ContentPart> = choice.content.iter().cloned().map(Into::into).collect();
-    if matches!(client, Protocol::OpenAiChat | Protocol::Ollama) {
+    if matches!(client, Protocol::OpenAiChat | Protocol::Ollama | Protocol::Cohere) {
         let last = parts.iter().rposition(|part| matches!(part, ContentPart::ToolCall(_)));
         parts.truncate(last.map_or(0, |last| last + 1));
     }
@@ -107,7 +107,7 @@ fn check(
 #[test]
 fn the_state_of_every_recording_returns_in_order() {
     let mut carried = 0;
-    for wire in WIRES {
+    for wire in CHAT_WIRES {
         let Some(recordings) = recordings(wire) else {
             println!("skipped: there is no folder of recordings beside the checkout");
             return;

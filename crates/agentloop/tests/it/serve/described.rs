@@ -6,11 +6,8 @@ use agentloop::protocol::serve::{StreamWriter, read_chat, write_body_for};
 use agentloop::{ChatResponse, Protocol};
 use serde_json::{Value, json};
 
-use crate::recordings::corpus::recordings;
+use crate::recordings::corpus::{CHAT_WIRES, recordings};
 use crate::specs::spec::Spec;
-
-const WIRES: [&str; 5] =
-    ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "ollama-native"];
 
 /// A protocol, the file of its description, and the names of a complete response and of an event there.
 const APIS: [(Protocol, &str, &str, &str); 5] = [
@@ -27,7 +24,14 @@ const APIS: [(Protocol, &str, &str, &str); 5] = [
 ];
 
 /// What differs from a description, and why: a protocol, and a text of the failure.
-const EXCEPTIONS: [(Protocol, &str, &str); 3] = [
+const EXCEPTIONS: [(Protocol, &str, &str); 6] = [
+    (
+        Protocol::Anthropic,
+        r#""error" is not valid"#,
+        "a response that failed has no stop reason there",
+    ),
+    (Protocol::Anthropic, r#"{"type":"error""#, "the description has no event of an error"),
+    (Protocol::Gemini, r#""MALFORMED_RESPONSE""#, "newer than the description"),
     (Protocol::Anthropic, r#""input":"{"#, "arguments that were cut off are not an object"),
     (Protocol::Anthropic, r#""id":"functions."#, "an id of another provider returns unchanged"),
     (
@@ -65,7 +69,7 @@ fn reply(protocol: Protocol) -> agentloop::protocol::serve::Reply {
 /// The recorded responses of all APIs; `None` without the recordings.
 fn responses() -> Option<Vec<(String, ChatResponse)>> {
     let mut responses = Vec::new();
-    for wire in WIRES {
+    for wire in CHAT_WIRES {
         for recording in recordings(wire)?.iter().filter(|recording| recording.is_answer()) {
             if let Ok(response) = recording.decode().response() {
                 responses.push((format!("{wire} {}", recording.id), response.clone()));

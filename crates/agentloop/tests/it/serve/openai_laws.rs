@@ -279,8 +279,7 @@ fn is_exception(protocol: Protocol, response: &ChatResponse) -> bool {
 fn every_answer(check: impl Fn(&Recording, &ChatResponse) -> Result<(), String>) {
     let mut failures = Vec::new();
     let mut count = 0;
-    for wire in ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "ollama-native"]
-    {
+    for wire in crate::recordings::corpus::CHAT_WIRES {
         let Some(found) = recordings(wire) else {
             println!("skipped: there is no folder of recordings beside the checkout");
             return;

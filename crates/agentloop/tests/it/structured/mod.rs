@@ -27,12 +27,13 @@ pub(crate) fn oslo() -> City {
     City { name: "Oslo".to_owned(), inhabitants: 717_710, rivers: vec!["Akerselva".to_owned()] }
 }
 
-pub(crate) const PROTOCOLS: [Protocol; 5] = [
+pub(crate) const PROTOCOLS: [Protocol; 6] = [
     Protocol::OpenAiChat,
     Protocol::OpenAiResponses,
     Protocol::Anthropic,
     Protocol::Gemini,
     Protocol::Ollama,
+    Protocol::Cohere,
 ];
 
 const STRATEGIES: [OutputStrategy; 3] =
