@@ -162,7 +162,7 @@ impl Stream for Tape {
 impl Drop for Tape {
     /// The reader had enough: the end marker of a stream, or what it wanted to know. What it read is replayed, and then the body ends.
     fn drop(&mut self) {
-        // There is nobody to report the error to. The next request writes the file again.
+        // The error cannot be returned from here. The next request writes the file again.
         let _ = self.end(None);
     }
 }

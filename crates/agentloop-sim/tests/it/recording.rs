@@ -231,7 +231,7 @@ async fn a_key_that_is_split_between_two_pieces_is_not_written() {
         let file = File::new();
         let recording = Recording::record(&file, Fixed(pieces)).unwrap();
         let ai = recording.builder().key("openai", KEY).build().unwrap();
-        // What comes back is no response. It is recorded all the same.
+        // The bytes are not a valid response. They are recorded all the same.
         ai.chat(chat("one")).await.unwrap_err();
         let text = file.text();
         assert!(!text.contains(end) && text.contains("***"), "{text}");
@@ -249,7 +249,7 @@ async fn a_response_that_never_ends_is_not_kept() {
 }
 
 #[test]
-fn a_file_that_is_no_recording_is_an_error_which_says_so() {
+fn a_file_that_is_not_a_recording_is_an_error_which_says_so() {
     let missing = Recording::replay("/nonexistent/x.json").unwrap_err();
     assert!(format!("{missing:?}").contains("AGENTLOOP_RECORD=1"), "{missing:?}");
     let exchange = |response: &str| {
