@@ -114,6 +114,9 @@ fn shown(
             (name.to_string(), mask::header(name.as_str(), &value))
         })
         .collect();
+    for (name, template) in &provider.env_headers {
+        headers.insert(name.to_ascii_lowercase(), mask::header(name, template));
+    }
     // A required key is shown as `***` even if it is missing, an optional one only if it is set.
     let has_key = match provider.key {
         _ if has_own => true,

@@ -61,6 +61,10 @@ fn ask_provider(client: &AgentLoop, prompt: &Prompt) -> Result<String, Failure> 
 ///
 /// A key is also stored if it cannot be tested, for example without a network.
 async fn ask_key(provider: &str, client: &AgentLoop, setup: &Setup) -> Result<AgentLoop, Failure> {
+    let row = client.providers().find(|row| row.name == provider);
+    if let Some(url) = row.and_then(|row| row.key_url.as_deref()) {
+        setup.notes.print_note(&format!("keys of {provider} are created at {url}"));
+    }
     for _ in 0..MAX_KEYS {
         let question = format!("Key of {provider} (not shown): ");
         let line = match read_hidden_line(&question, setup.notes).await? {

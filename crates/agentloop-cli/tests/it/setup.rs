@@ -381,6 +381,8 @@ fn ctrl_c_at_a_hidden_question_restores_the_terminal() {
             let mut screen = terminal(home.path(), args).start();
             screen.wait_for("Key of groq (not shown):");
             assert!(!screen.shows_typing(), "the key would be shown");
+            let has_page = screen.screen().contains("https://console.groq.com/keys");
+            assert_eq!(has_page, args[0] == "setup", "{}", screen.screen());
             screen.press("secret-4711");
             match is_signal {
                 true => {

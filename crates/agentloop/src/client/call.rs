@@ -322,6 +322,8 @@ impl Inner {
         *request.headers_mut() = std::mem::take(&mut encoded.headers);
         if route.is_foreign {
             remove_secret_headers(request.headers_mut(), extra_headers);
+        } else {
+            self.registry.add_env_headers(&target.provider, request.headers_mut())?;
         }
         let mut warnings = std::mem::take(&mut encoded.warnings);
         warnings.extend(route.warning);

@@ -190,7 +190,7 @@ struct Row {
     /// What authorizes calls that have no key: `"aws"`, or `{ aws = { profile = "NAME", region = "NAME" } }`. Default: that of the
     /// built-in provider.
     credential: Option<WrittenSource>,
-    /// Headers of every request. Default: none.
+    /// Headers of every request. A value may contain `${VARIABLE}`. Default: none.
     headers: BTreeMap<String, String>,
     /// Parameters that are left out, with a warning. Default: none.
     strip: Vec<Param>,
@@ -481,7 +481,10 @@ impl Row {
             })
         };
         for (header, value) in self.headers {
-            provider = provider.header(header, value);
+            provider = match value.contains("${") {
+                true => provider.env_header(header, value),
+                false => provider.header(header, value),
+            };
         }
         if let Some(names) = self.allow {
             provider.set_allow(names.into_iter().map(Into::into).collect());

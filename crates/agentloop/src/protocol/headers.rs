@@ -69,7 +69,8 @@ fn add_extra(
         let parsed = header_name(name)?;
         let refused = AUTH_HEADERS.contains(&parsed.as_str())
             || FIXED.contains(&parsed.as_str())
-            || provider.auth.header() == Some(parsed.as_str());
+            || provider.auth.header() == Some(parsed.as_str())
+            || provider.env_headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
         if refused {
             warnings.push(Warning::new(
                 WarningKind::Dropped,

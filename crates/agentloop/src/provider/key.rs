@@ -8,6 +8,7 @@ use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::provider::Provider;
 use crate::secret::Secret;
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -256,6 +257,27 @@ fn checked<'k>(provider: &str, key: Cow<'k, Secret>) -> Result<Cow<'k, Secret>> 
     .with_hint("copy the key again, without quotes and line breaks"))
 }
 
+impl Provider {
+    /// Reads the key, as [`KeySource::read`] does. The error of a missing key names the page on which one can be created.
+    ///
+    /// # Errors
+    ///
+    /// When the key is missing, its file cannot be read, or it has characters that are not allowed in a header.
+    pub(crate) fn read_key(
+        &self,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Cow<'_, Secret>>> {
+        self.key.read(&self.name, environment).map_err(|error| match (&self.key, &self.key_url) {
+            (KeySource::Env(_), Some(url)) if error.kind() == ErrorKind::MissingKey => {
+                let hint = error.hint().unwrap_or_default();
+                let hint = format!("{hint}; get a key at {url}");
+                error.with_hint(hint)
+            }
+            _ => error,
+        })
+    }
+}
+
 fn missing(provider: &str, variables: &[Cow<'static, str>]) -> Error {
     let variables = variables.join(" or ");
     Error::new(ErrorKind::MissingKey, "no key is set").with_provider(provider).with_hint(format!(
@@ -272,6 +294,25 @@ mod tests {
         let error = KeySource::env("GROQ_API_KEY").read("groq", |_| None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MissingKey);
         assert!(error.hint().unwrap().contains("GROQ_API_KEY"));
+    }
+
+    #[test]
+    fn the_error_of_a_missing_key_names_the_page_of_keys_of_the_server() {
+        let hint = |provider: Provider| {
+            let error = provider.read_key(|_| None).unwrap_err();
+            error.hint().unwrap_or_default().to_owned()
+        };
+        let page = "get a key at https://console.groq.com/keys";
+        assert!(hint(Provider::groq()).ends_with(page));
+        // Another server has other keys.
+        assert!(!hint(Provider::groq().base_url("https://proxy.example")).contains("get a key"));
+        let file = KeySource::File("/nonexistent/key".into());
+        let groq = Provider { key: file, ..Provider::groq() };
+        assert!(!hint(groq).contains("get a key"));
+        for provider in Provider::all() {
+            let url = provider.key_url.as_deref();
+            assert!(url.is_none_or(|url| url.starts_with("https://")), "{}", provider.name);
+        }
     }
 
     #[test]

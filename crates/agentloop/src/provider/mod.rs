@@ -3,6 +3,7 @@
 pub(crate) mod body;
 mod capability;
 pub(crate) mod credential;
+mod expand;
 mod key;
 mod listing;
 mod media;
@@ -81,8 +82,13 @@ pub struct Provider {
     pub key: KeySource,
     /// What authorizes calls that have no key.
     pub credential: CredentialSource,
+    /// Where a key can be created: a page of the provider. Errors about a missing key name it.
+    pub key_url: Option<Cow<'static, str>>,
     /// Headers of every request.
     pub headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
+    /// Headers of every request whose values are read from the environment: name, and value with `${VARIABLE}`. They are treated
+    /// like a key.
+    pub env_headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     /// Parameters that are not sent unchanged.
     pub rules: Vec<Rule>,
     /// The only parameters that it accepts, by the names under which they are sent. Absent means all.
@@ -181,7 +187,9 @@ impl Provider {
             auth: Auth::Bearer,
             key: KeySource::None,
             credential: CredentialSource::None,
+            key_url: None,
             headers: Vec::new(),
+            env_headers: Vec::new(),
             rules: Vec::new(),
             allow: None,
             quirks: Quirks::default(),
@@ -344,6 +352,22 @@ impl Provider {
         self
     }
 
+    /// Sets the page on which a key can be created. Errors about a missing key name it.
+    ///
+    /// ```
+    /// use agentloop::Provider;
+    ///
+    /// let lab = Provider::openai_compatible("lab", "https://lab.example/v1")
+    ///     .key_env("LAB_KEY")
+    ///     .key_url("https://lab.example/keys");
+    /// assert_eq!(lab.key_url.as_deref(), Some("https://lab.example/keys"));
+    /// ```
+    #[must_use]
+    pub fn key_url(mut self, url: impl Into<Cow<'static, str>>) -> Self {
+        self.key_url = Some(url.into());
+        self
+    }
+
     /// Sets the header of the key.
     #[must_use]
     pub fn auth(mut self, auth: Auth) -> Self {
@@ -359,6 +383,28 @@ impl Provider {
         value: impl Into<Cow<'static, str>>,
     ) -> Self {
         self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Adds a header to every request, with `${VARIABLE}`s replaced from the environment when the request is sent.
+    ///
+    /// The value is treated like a key: it is never printed, a request's own headers do not replace it, and it is not sent to
+    /// another origin. A variable that is not set is an error of the request.
+    ///
+    /// ```
+    /// use agentloop::Provider;
+    ///
+    /// let lab = Provider::openai_compatible("lab", "https://lab.example/v1")
+    ///     .env_header("x-lab-tenant", "${LAB_TENANT}");
+    /// assert_eq!(lab.env_headers.len(), 1);
+    /// ```
+    #[must_use]
+    pub fn env_header(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        template: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        self.env_headers.push((name.into(), template.into()));
         self
     }
 
@@ -499,24 +545,11 @@ impl Provider {
         {
             return Ok(Cow::Borrowed(template.trim_end_matches('/')));
         }
-        let mut url = String::with_capacity(template.len());
-        let mut rest = &*template;
-        while let Some(at) = rest.find("${") {
-            let Some(end) = rest[at..].find('}') else {
-                break;
-            };
-            let variable = &rest[at + 2..at + end];
-            let value =
-                environment(variable).filter(|value| !value.is_empty()).ok_or_else(|| {
-                    Error::new(ErrorKind::Config, "the base URL is incomplete")
-                        .with_provider(self.name.as_ref())
-                        .with_hint(format!("set {variable}, which {} names", self.base_url))
-                })?;
-            url.push_str(&rest[..at]);
-            url.push_str(&value);
-            rest = &rest[at + end + 1..];
-        }
-        url.push_str(rest);
+        let mut url = expand::expand(&template, &environment).map_err(|variable| {
+            Error::new(ErrorKind::Config, "the base URL is incomplete")
+                .with_provider(self.name.as_ref())
+                .with_hint(format!("set {variable}, which {} names", self.base_url))
+        })?;
         url.truncate(url.trim_end_matches('/').len());
         Ok(Cow::Owned(url))
     }

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use http::Uri;
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
 use super::credential::{Credential, Environment};
+use super::expand::{expand, incomplete_header};
 use super::target::Target;
 use super::urls::Urls;
 use crate::chat::Protocol;
@@ -106,7 +107,27 @@ impl Registry {
     }
 
     pub(crate) fn key<'p>(&self, provider: &'p Provider) -> Result<Option<Cow<'p, Secret>>> {
-        provider.key.read(&provider.name, |name| self.variable(name))
+        provider.read_key(|name| self.variable(name))
+    }
+
+    /// Adds the headers of a provider that are read from the environment.
+    ///
+    /// # Errors
+    ///
+    /// When a variable is not set, or a value is not valid in a header.
+    pub(crate) fn add_env_headers(
+        &self,
+        provider: &Provider,
+        headers: &mut HeaderMap,
+    ) -> Result<()> {
+        for (name, template) in &provider.env_headers {
+            let value = expand(template, |variable| self.variable(variable))
+                .map_err(|variable| incomplete_header(&provider.name, name, variable))?;
+            let (name, value) = secret_header(name, &value)
+                .map_err(|error| error.with_provider(provider.name.as_ref()))?;
+            headers.insert(name, value);
+        }
+        Ok(())
     }
 
     pub(crate) fn base_url<'p>(&self, provider: &'p Provider) -> Result<Cow<'p, str>> {
@@ -259,6 +280,19 @@ impl Registry {
         }
         Ok(())
     }
+}
+
+/// Parses a header whose value is a secret.
+fn secret_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
+    let refused = |what: String| Error::new(ErrorKind::Config, what);
+    let name = HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| refused(format!("`{}` is not a valid header name", name.escape_debug())))?;
+    let mut value = HeaderValue::from_str(value).map_err(|_| {
+        refused(format!("the value of the header `{name}` is not valid in a header"))
+            .with_hint("remove line breaks and control characters from the variables that it names")
+    })?;
+    value.set_sensitive(true);
+    Ok((name, value))
 }
 
 /// Returns the edit distance: how many letters must be added, removed or changed to turn one word into the other.

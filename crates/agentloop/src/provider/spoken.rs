@@ -20,6 +20,10 @@ impl Provider {
                 endpoint.base_url.clone_from(&base_url);
             }
         }
+        if self.base_url != base_url {
+            // Another server has other keys.
+            self.key_url = None;
+        }
         self.base_url = base_url;
     }
 

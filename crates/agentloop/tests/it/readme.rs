@@ -3,17 +3,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use agentloop::Provider;
-use agentloop::provider::{Feature, KeySource};
-
 /// Returns the generated parts: the page, the name of the markers, and the text.
-fn generated() -> [(&'static str, &'static str, String); 4] {
-    [
-        ("README.md", "numbers", numbers()),
-        ("docs/why.md", "comparison", comparison()),
-        ("docs/supported.md", "providers", table()),
-        ("docs/supported.md", "features", matrix()),
-    ]
+fn generated() -> [(&'static str, &'static str, String); 2] {
+    [("README.md", "numbers", numbers()), ("docs/why.md", "comparison", comparison())]
 }
 
 fn root() -> PathBuf {
@@ -106,35 +98,6 @@ fn numbers() -> String {
         chats("genai")[0],
         chats("rig-core")[0],
     )
-}
-
-/// Returns the table of providers and features.
-fn matrix() -> String {
-    let names: Vec<&str> = Feature::ALL.iter().map(|feature| feature.name()).collect();
-    let mut matrix = format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
-    for provider in Provider::all() {
-        let cells: Vec<&str> = Feature::ALL
-            .iter()
-            .map(|feature| if provider.supports(*feature) { "✓" } else { "" })
-            .collect();
-        let _ = writeln!(matrix, "| {} | {} |", provider.name, cells.join(" | "));
-    }
-    matrix
-}
-
-fn table() -> String {
-    let mut table = String::from("| provider | key | base URL | embeddings |\n|---|---|---|---|\n");
-    for provider in Provider::all() {
-        let variables = provider.key.variables().join(" or ");
-        let key = match provider.key {
-            KeySource::EnvIfSet(_) => format!("`{variables}`, if set"),
-            _ => format!("`{variables}`"),
-        };
-        let embeddings = if provider.serves.embeddings { "yes" } else { "no" };
-        let _ =
-            writeln!(table, "| {} | {key} | {} | {embeddings} |", provider.name, provider.base_url);
-    }
-    table
 }
 
 #[test]

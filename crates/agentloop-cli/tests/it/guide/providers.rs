@@ -74,7 +74,11 @@ fn keys(text: &mut String, provider: &Provider) {
         ),
         _ => writeln!(
             text,
-            "Create a key in your account at the provider, and set {} to it; or store it with `agentloop keys set {name}`, which reads it without showing it.",
+            "Create a key {}, and set {} to it; or store it with `agentloop keys set {name}`, which reads it without showing it.",
+            provider.key_url.as_ref().map_or_else(
+                || "in your account at the provider".to_owned(),
+                |url| format!("at <{url}>")
+            ),
             variables.join(" or ")
         ),
     };
@@ -287,25 +291,65 @@ fn page(provider: &Provider, catalog: &ModelCatalog, when: SystemTime) -> String
     text
 }
 
+/// What the index says before the table of providers.
+const BEFORE_PROVIDERS: &str = "# Providers and features
+
+A model is named `provider/model`. These providers are built in. The key is read from the variable in the table when it is needed, or stored with `agentloop keys set PROVIDER`. The page of each provider has its URLs, protocols, parameters, restrictions and models, and where each fact comes from. Any other endpoint that speaks one of the protocols can be [added](../custom.md).
+
+| provider | | key | where to get a key | default protocol |
+|---|---|---|---|---|
+";
+
+/// What the index says between the tables.
+const BEFORE_FEATURES: &str = "
+The environment variable `AGENTLOOP_<NAME>_BASE_URL` replaces the base URL of a provider. `agentloop providers` shows which keys are set, and `agentloop check PROVIDER` tests a provider with your key.
+
+Several providers support more than one protocol. `ChatRequest::protocol(Protocol::Anthropic)` or `--protocol anthropic` selects one. OpenAI's reasoning models use `openai_responses` in requests with tools, and so does any provider that supports a requested server tool only there.
+
+## What works where
+
+The table shows what AgentLoop sends to each provider and reads from it (`agentloop providers --matrix`). A ✓ for an input means that AgentLoop sends it and the provider decides; a single model may support less. For huggingface, nvidia, moonshot, deepinfra, sambanova, github and the local servers, it is the default for a compatible endpoint and has not been tested against the provider.
+
+";
+
+/// Returns the table of providers and features.
+fn matrix() -> String {
+    let names: Vec<&str> = Feature::ALL.iter().map(|feature| feature.name()).collect();
+    let mut matrix = format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
+    for provider in Provider::all() {
+        let cells: Vec<&str> = Feature::ALL
+            .iter()
+            .map(|feature| if provider.supports(*feature) { "✓" } else { "" })
+            .collect();
+        let _ = writeln!(matrix, "| [{0}]({0}.md) | {1} |", provider.name, cells.join(" | "));
+    }
+    matrix
+}
+
 fn index() -> String {
-    let mut text = String::from(
-        "# Providers\n\nA page for each built-in provider: its key, protocols, features, restrictions and models, and where each fact comes from. Any other endpoint that speaks one of the protocols is a provider too, after a few lines in [the configuration](../configuration.md).\n\n| provider | | key | default protocol |\n|---|---|---|---|\n",
-    );
+    let mut text = BEFORE_PROVIDERS.to_owned();
     for provider in Provider::all() {
         let variables = provider.key.variables().join("` or `");
         let key = match provider.key {
             KeySource::EnvIfSet(_) => format!("`{variables}`, if set"),
             _ => format!("`{variables}`"),
         };
+        let page = provider.key_url.as_deref().unwrap_or_default();
+        let page = if page.is_empty() { String::new() } else { format!("<{page}>") };
         let _ = writeln!(
             text,
-            "| [{0}]({0}.md) | {1} | {key} | `{2}` |",
+            "| [{0}]({0}.md) | {1} | {key} | {page} | `{2}` |",
             provider.name,
             about(&provider).what,
             provider.protocol.name()
         );
     }
-    let _ = write!(text, "\n{WRITTEN}\n");
+    text.push_str(BEFORE_FEATURES);
+    text.push_str(&matrix());
+    let _ = write!(
+        text,
+        "\n[What each parameter becomes](../parameters.md), [restrictions of models](../restrictions.md), [model data and prices](../models.md). {WRITTEN}\n"
+    );
     text
 }
 

@@ -234,7 +234,9 @@ impl Route<'_> {
             auth: _,
             key: _,
             credential: _,
+            key_url: _,
             headers: row_headers,
+            env_headers,
             rules,
             allow,
             quirks,
@@ -249,7 +251,8 @@ impl Route<'_> {
         } = self.provider;
         canonical.text(name);
         canonical.text(protocol.name());
-        headers(canonical, row_headers.iter().map(|(name, value)| (&**name, &**value)));
+        let row_headers = row_headers.iter().chain(env_headers);
+        headers(canonical, row_headers.map(|(name, value)| (&**name, &**value)));
         let traits = self.provider.model_traits(self.model);
         canonical.text(&format!("{rules:?} {allow:?} {quirks:?} {traits:?}"));
         let visited = self.provider.each_restriction(self.model, |row| {

@@ -1,7 +1,8 @@
 //! Anthropic.
 //!
 //! Sources, read on 2026-11-15: anthropic SDK 2.8 for Python, platform.claude.com (versioning), and the recordings
-//! `anthropic-*`. What its models refuse is in [`families::claude`](super::families::claude).
+//! `anthropic-*`. What its models refuse is in [`families::claude`](super::families::claude). The page of keys is named
+//! in platform.claude.com ("Get API key"), read on 2026-11-16.
 
 use super::common::names;
 use crate::provider::quirks::{ClientTools, ServerToolQuirks};
@@ -19,6 +20,7 @@ impl Provider {
     pub fn anthropic() -> Self {
         Self::anthropic_compatible("anthropic", "https://api.anthropic.com/v1")
             .key_env("ANTHROPIC_API_KEY")
+            .key_url("https://platform.claude.com/docs/en/get-api-key")
             .quirks(|q| {
                 // anthropic SDK 2.8: tool types with a date, as `bash_20250124`.
                 q.client_tools = ClientTools::Versioned;

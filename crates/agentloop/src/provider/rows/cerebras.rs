@@ -1,7 +1,8 @@
 //! Cerebras.
 //!
 //! Sources, read on 2026-11-15: cerebras SDK 1.91 for Python and ai-sdk cerebras 3.0. There are no recordings. A schema
-//! together with tools gets 400, "tools" is incompatible with "response_format" (litellm#31445).
+//! together with tools gets 400, "tools" is incompatible with "response_format" (litellm#31445). The page of keys is
+//! named in README of cerebras-cloud-sdk-python, read on 2026-11-16.
 
 use super::common::hosted;
 use crate::provider::quirks::{
@@ -20,6 +21,7 @@ impl Provider {
     /// ```
     pub fn cerebras() -> Self {
         hosted("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY")
+            .key_url("https://cloud.cerebras.ai")
             .quirks(|q| {
                 q.token_cap = TokenCap::MaxCompletionTokens;
                 q.reasoning_echo = ReasoningEcho::Reasoning;

@@ -4,6 +4,8 @@
 //! `cohere-*`. What the OpenAI endpoint does not support and the levels of effort there are not confirmed by a recording.
 //!
 //! The OpenAI endpoint has neither documents nor citations, so the own API is the default (ADR 20).
+//!
+//! The page of keys is named in cohere-ai/cohere-developer-experience (`about.mdx`), read on 2026-11-16.
 
 use super::common::{hosted, names};
 use crate::chat::Effort;
@@ -36,6 +38,7 @@ impl Provider {
     pub fn cohere() -> Self {
         Self::cohere_compatible("cohere", "https://api.cohere.com/v2")
             .key_env("COHERE_API_KEY")
+            .key_url("https://dashboard.cohere.com/api-keys")
             .clamp(Param::Temperature, 0.0, 1.0)
             .clamp(Param::TopP, 0.01, 0.99)
             .speaks_as(compatible())

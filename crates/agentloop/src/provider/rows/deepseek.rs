@@ -1,7 +1,8 @@
 //! DeepSeek.
 //!
-//! Sources, read on 2026-11-15: api-docs.deepseek.com (thinking mode, JSON output, function calling), ai-sdk deepseek 3.0,
-//! and the recordings `deepseek-*`.
+//! Sources, read on 2026-11-15: api-docs.deepseek.com (thinking mode, JSON output, function calling), ai-sdk deepseek
+//! 3.0, and the recordings `deepseek-*`. The page of keys is named in README of
+//! deepseek-ai/awesome-deepseek-integration, read on 2026-11-16.
 
 use super::common::{clamp, hosted, images, json_word, restrict};
 use crate::chat::{Effort, Protocol};
@@ -26,6 +27,7 @@ impl Provider {
         const DOCS: &str = "api-docs.deepseek.com";
         const DOCS_AND_SDK: &str = "api-docs.deepseek.com; ai-sdk deepseek 3.0";
         let row = hosted("deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY")
+            .key_url("https://platform.deepseek.com")
             .quirks(|q| {
                 // Recordings `deepseek-json-parallel-tool-calls-thinking-9eb3528a` and
                 // `deepseek-json-thinking-multi-turn-tool-9840e6f0`. Without it: "reasoning_content in the thinking mode

@@ -1,6 +1,7 @@
 //! Fireworks AI.
 //!
 //! Sources, read on 2026-11-15: fireworks-ai SDK 1.2 for Python, ai-sdk fireworks 3.0, and the recordings `fireworks-*`.
+//! The page of keys is named in fw-ai/cookbook (`getting-started.md`), read on 2026-11-16.
 
 use super::common::{clamp, hosted};
 use crate::chat::{Effort, Protocol};
@@ -20,6 +21,7 @@ impl Provider {
     /// ```
     pub fn fireworks() -> Self {
         hosted("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY")
+            .key_url("https://app.fireworks.ai/settings/users/api-keys")
             .quirks(|q| {
                 // Recording `fireworks-json-thinking-text-53145417`.
                 q.reasoning_echo = ReasoningEcho::ReasoningContent;

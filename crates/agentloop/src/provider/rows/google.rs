@@ -1,7 +1,9 @@
 //! Google's Gemini API, under its own protocol.
 //!
-//! Sources, read on 2026-11-15: google-genai SDK 3.1 for Python (`types.py`: `GenerateContentConfig`, `ToolConfig`), ai-sdk
-//! google 4.0, and the recordings `google-*`. What its models refuse is in [`families::gemini`](super::families::gemini).
+//! Sources, read on 2026-11-15: google-genai SDK 3.1 for Python (`types.py`: `GenerateContentConfig`, `ToolConfig`),
+//! ai-sdk google 4.0, and the recordings `google-*`. What its models refuse is in
+//! [`families::gemini`](super::families::gemini). The page of keys is named in README of google-gemini/cookbook, read on
+//! 2026-11-16.
 
 use std::borrow::Cow;
 
@@ -41,6 +43,7 @@ impl Provider {
             q.embeddings.batch = Some(100);
             q.server_tools = ServerToolQuirks::default().without_chat();
         })
+        .key_url("https://aistudio.google.com/app/apikey")
         .makes(MAKES)
         .listing(|list| {
             list.models_dev = Some("google".into());

@@ -1,7 +1,7 @@
 //! Groq.
 //!
 //! Sources, read on 2026-11-15: groq SDK 1.7 for Python (`chat/completion_create_params.py`), ai-sdk groq 4.0, and the
-//! recordings `groq-*`.
+//! recordings `groq-*`. The page of keys is named in groq/groq-api-cookbook, read on 2026-11-16.
 
 use super::common::{hosted, names, restrict};
 use crate::chat::Effort;
@@ -25,6 +25,7 @@ impl Provider {
     /// ```
     pub fn groq() -> Self {
         hosted("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY")
+            .key_url("https://console.groq.com/keys")
             .quirks(|q| {
                 // Recording `groq-json-thinking-length-4a179788`; the SDK calls `max_tokens` deprecated.
                 q.token_cap = TokenCap::MaxCompletionTokens;

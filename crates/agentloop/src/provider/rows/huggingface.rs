@@ -1,7 +1,8 @@
 //! Hugging Face's router to several inference providers.
 //!
 //! Sources, read on 2026-11-15: huggingface_hub, and the recordings `other-*` that name `router.huggingface.co`. What a
-//! request may contain depends on the provider that the router chooses, so nothing is left out.
+//! request may contain depends on the provider that the router chooses, so nothing is left out. The page of keys is
+//! named in huggingface/hub-docs (`models-inference.md`), read on 2026-11-16.
 
 use super::common::hosted;
 use crate::provider::quirks::IncludeForm;
@@ -18,6 +19,7 @@ impl Provider {
     /// ```
     pub fn huggingface() -> Self {
         hosted("huggingface", "https://router.huggingface.co/v1", "HF_TOKEN")
+            .key_url("https://huggingface.co/settings/tokens")
             .without_embeddings()
             .also_responses(|row| row.quirks(|q| q.include = IncludeForm::Refused))
             .makes([Feature::Thinking])

@@ -3,7 +3,8 @@
 //! It refuses fields that it does not know with 422 `extra_forbidden`, so the row lists the fields that it accepts.
 //!
 //! Sources, read on 2026-11-15: mistralai SDK 3.7 for Python, ai-sdk mistral 4.0, docs.mistral.ai, reports of others
-//! (eca#231, crush#1590, langchainjs#5144), and the recordings `mistral-*`.
+//! (eca#231, crush#1590, langchainjs#5144), and the recordings `mistral-*`. The page of keys is named in README of
+//! mistralai/client-python, read on 2026-11-16.
 
 use super::common::{hosted, json_word, names, restrict};
 use crate::models::Action;
@@ -24,6 +25,7 @@ impl Provider {
     /// ```
     pub fn mistral() -> Self {
         hosted("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY")
+            .key_url("https://console.mistral.ai")
             .quirks(|q| {
                 // `stream_options` is not in the SDK's schema; usage arrives in the last chunk of all recordings.
                 q.stream_usage = StreamUsage::Unasked;

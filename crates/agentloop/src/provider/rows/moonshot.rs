@@ -1,7 +1,8 @@
 //! Moonshot AI.
 //!
 //! Sources, read on 2026-11-16: platform.moonshot.ai (guides "Using thinking models" and "Use the web search tool").
-//! There are no recordings of its own API, only of its models at other providers.
+//! There are no recordings of its own API, only of its models at other providers. The page of keys is named in kimi.com
+//! (help: "Kimi API overview"), read on 2026-11-16.
 
 use super::common::{hosted, names};
 use crate::provider::quirks::{ReasoningEcho, ServerToolQuirks};
@@ -18,6 +19,7 @@ impl Provider {
     /// ```
     pub fn moonshot() -> Self {
         hosted("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY")
+            .key_url("https://platform.moonshot.ai")
             .quirks(|q| {
                 // Without it a conversation with tool calls gets 400 (openai-agents-python#2669).
                 q.reasoning_echo = ReasoningEcho::ReasoningContent;

@@ -1,8 +1,9 @@
 //! OpenAI.
 //!
-//! Sources, read on 2026-11-15: openai SDK 3.49 for Python (`completion_create_params.py`, `embedding_create_params.py`),
-//! OpenAI's API description, ai-sdk openai 4.0 (`openai-model-catalog.ts`), and the recordings `openai-*` and
-//! `openai-responses-*`. What its models refuse is in [`families::gpt`](super::families::gpt).
+//! Sources, read on 2026-11-15: openai SDK 3.49 for Python (`completion_create_params.py`,
+//! `embedding_create_params.py`), OpenAI's API description, ai-sdk openai 4.0 (`openai-model-catalog.ts`), and the
+//! recordings `openai-*` and `openai-responses-*`. What its models refuse is in [`families::gpt`](super::families::gpt).
+//! The page of keys is named in README of openai-python, read on 2026-11-16.
 
 use super::common::{hosted, names};
 use super::families::gpt;
@@ -47,6 +48,7 @@ impl Provider {
     /// ```
     pub fn openai() -> Self {
         let row = hosted("openai", "https://api.openai.com/v1", "OPENAI_API_KEY")
+            .key_url("https://platform.openai.com/settings/organization/api-keys")
             .quirks(|q| {
                 // The SDK: `max_tokens` is deprecated, and reasoning models refuse it.
                 q.token_cap = TokenCap::MaxCompletionTokens;

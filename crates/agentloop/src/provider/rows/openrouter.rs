@@ -1,7 +1,8 @@
 //! OpenRouter, a router to the models of many providers.
 //!
-//! Sources, read on 2026-11-15: openrouter SDK 1.3 for Python and the recordings `openrouter-*`. It ignores parameters that
-//! the chosen model does not take.
+//! Sources, read on 2026-11-15: openrouter SDK 1.3 for Python and the recordings `openrouter-*`. It ignores parameters
+//! that the chosen model does not take. The page of keys is named in OpenRouterTeam/typescript-sdk (`OVERVIEW.md`), read
+//! on 2026-11-16.
 
 use super::common::{hosted, names};
 use crate::chat::Protocol;
@@ -22,6 +23,7 @@ impl Provider {
     /// ```
     pub fn openrouter() -> Self {
         hosted("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY")
+            .key_url("https://openrouter.ai/settings/keys")
             .quirks(|q| {
                 // Recording `openrouter-stream-thinking-multi-turn-tool-4a86bf4c`.
                 q.reasoning_echo = ReasoningEcho::ReasoningDetails;

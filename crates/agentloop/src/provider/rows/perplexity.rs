@@ -4,8 +4,8 @@
 //! 2026-09-27. The Chat endpoint is kept, so that a request for it gets the provider's own error.
 //!
 //! Sources, read on 2026-11-15: docs.perplexity.ai (OpenAI compatibility), perplexityai/api-platform-developers
-//! (`models-and-presets.md`, `request-mapping.md`), perplexityai SDK 0.46 for Python, and the recordings `perplexity-*`, all
-//! of the Chat endpoint.
+//! (`models-and-presets.md`, `request-mapping.md`), perplexityai SDK 0.46 for Python, and the recordings `perplexity-*`,
+//! all of the Chat endpoint. The page of keys is named in ppl-ai/api-cookbook of 2025-08, read on 2026-11-16.
 
 use super::common::{clamp, hosted, metadata, restrict};
 use crate::chat::{Effort, Protocol};
@@ -36,6 +36,7 @@ impl Provider {
     pub fn perplexity() -> Self {
         let mut row = Self::responses_compatible("perplexity", "https://api.perplexity.ai/v1")
             .key_env("PERPLEXITY_API_KEY")
+            .key_url("https://www.perplexity.ai/settings/api")
             .quirks(|q| {
                 q.items = ItemForm::Plain;
                 q.include = IncludeForm::Refused;

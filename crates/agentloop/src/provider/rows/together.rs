@@ -1,7 +1,8 @@
 //! Together AI.
 //!
-//! Sources, read on 2026-11-15: together SDK 3.0 for Python (`_client.py`, `types/chat`, `types/embedding.py`), litellm 1.108
-//! (`together_ai`), and the recordings `together-*`.
+//! Sources, read on 2026-11-15: together SDK 3.0 for Python (`_client.py`, `types/chat`, `types/embedding.py`), litellm
+//! 1.108 (`together_ai`), and the recordings `together-*`. The page of keys is named in README of together-python, read
+//! on 2026-11-16.
 
 use super::common::{clamp, efforts, hosted};
 use crate::chat::Effort::{self, High, Low, Max, Medium, None as NoEffort};
@@ -24,6 +25,7 @@ impl Provider {
     pub fn together() -> Self {
         const SOURCE: &str = "together SDK 3.0; litellm together_ai";
         hosted("together", "https://api.together.ai/v1", "TOGETHER_API_KEY")
+            .key_url("https://api.together.xyz/settings/api-keys")
             .quirks(|q| {
                 // Recordings `together-json-logprobs-thinking-a27c0120`, `together-stream-logprobs-thinking-13ae6cd8`.
                 q.logprobs = LogprobsForm::Count;

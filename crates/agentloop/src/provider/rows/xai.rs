@@ -2,7 +2,8 @@
 //!
 //! Responses is the protocol that it recommends, and the only one that shows reasoning. It documents Chat as deprecated.
 //!
-//! Sources, read on 2026-11-15: ai-sdk xai 5.0, xai_sdk 1.21, docs.x.ai, and the recordings `xai-*`.
+//! Sources, read on 2026-11-15: ai-sdk xai 5.0, xai_sdk 1.21, docs.x.ai, and the recordings `xai-*`. The page of keys is
+//! named in README of xai-org/xai-cookbook, xai-sdk-python (`client.py`), read on 2026-11-16.
 
 use super::common::{efforts, hosted, restrict};
 use crate::chat::Effort::{High, Low, Medium, None as NoEffort, Xhigh};
@@ -38,6 +39,7 @@ impl Provider {
             ]);
         let mut row = Self::responses_compatible("xai", "https://api.x.ai/v1")
             .key_env("XAI_API_KEY")
+            .key_url("https://console.x.ai")
             .quirks(|q| {
                 // Recordings `xai-json-redacted-thinking-citations-9d6c939a`,
                 // `xai-json-redacted-thinking-parallel-tool-calls-0bf06286`.

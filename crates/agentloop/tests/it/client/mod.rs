@@ -6,6 +6,7 @@ mod derived;
 mod embed_encoding;
 mod embed_laws;
 mod embeddings;
+mod env_headers;
 pub(crate) mod fake;
 mod floods;
 mod keys;
