@@ -3,7 +3,10 @@
 //! - `agentloop 'Why is the sky blue?'` is `agentloop chat 'Why is the sky blue?'`: `chat` is added if no command is named.
 //! - A prompt may start with a hyphen: `agentloop '-5 plus 3'`. A word that is not a known option and that contains a space or starts
 //!   with a number is part of the prompt.
-//! - A single word that resembles a command is refused, because a mistyped command must not be sent to a model.
+//! - A single word that resembles a command is refused, because a mistyped command must not be sent to a model. So is one that is
+//!   followed by an option that `chat` does not have: `agentloop serv --check`.
+//! - Several words are a prompt, even if the first resembles a command. If nothing can be sent, for example without a key, the hint
+//!   mentions the command.
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal as _;
@@ -18,6 +21,9 @@ use crate::failure::Failure;
 /// Marks a word of the prompt that starts with a hyphen. The words of a command line never contain this character.
 const MARK: char = '\0';
 
+/// The longest rest of a prompt that a suggestion repeats, in characters.
+const MAX_SHOWN_WORDS: usize = 60;
+
 /// Why the command line cannot be used.
 pub(crate) enum Refusal {
     /// The parser's message. It may also be the help.
@@ -26,17 +32,30 @@ pub(crate) enum Refusal {
     Command(Failure),
 }
 
+/// A command line, and what may have been meant by it.
+pub(crate) struct Parsed {
+    pub(crate) cli: Cli,
+    /// A hint for the case that nothing can be sent: the first word of the prompt resembles a command.
+    pub(crate) meant: Option<String>,
+}
+
 /// Parses the command line.
-pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, Refusal> {
+pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Refusal> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     let is_added = add_chat(&mut words, std::io::stdin().is_terminal());
-    let cli = parse_marked(words).map_err(|error| Refusal::Usage(Box::new(error)))?;
-    if let (true, Command::Chat(args)) = (is_added, &cli.command)
-        && let Some(failure) = refuse_command(args.words())
-    {
-        return Err(Refusal::Command(failure));
+    let first = words.get(2).and_then(|word| word.to_str()).map(str::to_owned);
+    let cli = parse_marked(words).map_err(|error| {
+        let refused = first.filter(|_| is_added).and_then(|word| refuse_option(&word, &error));
+        refused.map_or_else(|| Refusal::Usage(Box::new(error)), Refusal::Command)
+    })?;
+    let mut meant = None;
+    if let (true, Command::Chat(args)) = (is_added, &cli.command) {
+        if let Some(failure) = refuse_command(args.words()) {
+            return Err(Refusal::Command(failure));
+        }
+        meant = describe_near(args.words());
     }
-    Ok(cli)
+    Ok(Parsed { cli, meant })
 }
 
 /// Adds `chat` if no command is named, and returns whether it did.
@@ -105,6 +124,45 @@ fn refuse_command(prompt: &[String]) -> Option<Failure> {
         [word, object] if object.contains('/') || Provider::builtin(object).is_some() => word,
         _ => return None,
     };
+    let command = near_command(word)?;
+    let message = match command == word {
+        true => format!("`{word}` is a command, and options of `chat` come before it"),
+        false => format!("`{word}` is not a command; did you mean `{command}`?"),
+    };
+    Some(Failure::input_with_hint(
+        message,
+        format!("to send it to a model as the prompt, use `agentloop chat {}`", prompt.join(" ")),
+    ))
+}
+
+/// Returns a failure if an option is not known and the word before it resembles a command that may have it.
+fn refuse_option(word: &str, error: &clap::Error) -> Option<Failure> {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    if error.kind() != ErrorKind::UnknownArgument || !option.starts_with('-') {
+        return None;
+    }
+    let command = near_command(word).filter(|command| *command != word)?;
+    Some(Failure::input_with_hint(
+        format!("`{word}` is not a command; did you mean `{command}`?"),
+        format!(
+            "without a command the words are a prompt for `chat`, which has no option `{option}`"
+        ),
+    ))
+}
+
+/// Returns what may have been meant by a prompt of several words of which the first resembles a command.
+fn describe_near(prompt: &[String]) -> Option<String> {
+    let (word, rest) = prompt.split_first().filter(|(_, rest)| !rest.is_empty())?;
+    let command = near_command(word).filter(|command| command != word)?;
+    let rest = rest.join(" ");
+    let rest = if rest.chars().count() > MAX_SHOWN_WORDS { "…" } else { &rest };
+    Some(format!("did you mean `agentloop {command} {rest}`? `{word}` is not a command"))
+}
+
+/// Returns the command that a word resembles, or is.
+fn near_command(word: &str) -> Option<&'static str> {
     if word.contains(char::is_whitespace) {
         return None;
     }
@@ -117,14 +175,7 @@ fn refuse_command(prompt: &[String]) -> Option<Failure> {
     if most == 1 && typed != command && rest(&typed) == rest(command) {
         return None;
     }
-    let message = match command == word {
-        true => format!("`{word}` is a command, and options of `chat` come before it"),
-        false => format!("`{word}` is not a command; did you mean `{command}`?"),
-    };
-    Some(Failure::input_with_hint(
-        message,
-        format!("to send it to a model as the prompt, use `agentloop chat {}`", prompt.join(" ")),
-    ))
+    Some(command)
 }
 
 /// Returns the number of insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
@@ -221,6 +272,21 @@ mod tests {
             &["logic"],
         ] {
             assert!(!is_refused(prompt), "{prompt:?}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_of_several_words_may_begin_with_a_mistyped_command() {
+        let meant = |prompt: &[&str]| {
+            let prompt: Vec<String> = prompt.iter().map(|word| (*word).to_owned()).collect();
+            describe_near(&prompt)
+        };
+        let hint = meant(&["chta", "hello", "you"]).unwrap_or_default();
+        assert!(hint.contains("`agentloop chat hello you`"), "{hint}");
+        let long = "x".repeat(10_000);
+        assert!(meant(&["chta", &long]).unwrap_or_default().len() < 200);
+        for prompt in [&["chta"][..], &[], &["chat", "x"], &["why", "is", "it"], &["dog", "x"]] {
+            assert_eq!(meant(prompt), None, "{prompt:?}");
         }
     }
 

@@ -56,6 +56,25 @@ impl Failure {
         Self::input(format!("{}: {why}", path.display()))
     }
 
+    /// Adds what the user may have meant to the hint, if nothing was sent.
+    pub(crate) fn with_guess(self, guess: Option<String>) -> Self {
+        let Some(guess) = guess else { return self };
+        let joined = |hint: Option<&str>| match hint.filter(|hint| !hint.is_empty()) {
+            Some(hint) => format!("{guess}; {hint}"),
+            None => guess.clone(),
+        };
+        match self {
+            Self::Call(error) if is_unsent(&error) => {
+                let hint = joined(error.hint());
+                Self::Call(error.with_hint(hint))
+            }
+            Self::Input { message, hint } => {
+                Self::Input { message, hint: Some(joined(hint.as_deref())) }
+            }
+            other => other,
+        }
+    }
+
     /// Returns what happened, in one line.
     pub(crate) fn message(&self) -> String {
         match self {
@@ -75,6 +94,7 @@ impl Failure {
             Self::Call(error) => {
                 // The field of the library is an option here.
                 let hint = error.hint().map(|hint| hint.replace("set `lenient`", "use --lenient"));
+                let hint = hint.map(|hint| add_command(&error, hint));
                 notes.print_error(&error.to_string(), hint.as_deref());
                 exit_code(&error)
             }
@@ -123,6 +143,16 @@ fn exit_code(error: &agentloop::Error) -> u8 {
     match is_unsent(error) {
         true => EXIT_USAGE,
         false => EXIT_RESPONSE,
+    }
+}
+
+/// Adds the command that stores a key to the hint about a variable that is not set.
+fn add_command(error: &agentloop::Error, hint: String) -> String {
+    match error.provider() {
+        Some(provider) if error.kind() == ErrorKind::MissingKey && hint.starts_with("set ") => {
+            format!("store a key with `agentloop keys set {provider}`, or {hint}")
+        }
+        _ => hint,
     }
 }
 

@@ -35,14 +35,14 @@ mod user_config;
 use std::process::ExitCode;
 
 use crate::args::{Cli, Command};
-use crate::argv::Refusal;
+use crate::argv::{Parsed, Refusal};
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::setup::Setup;
 
 fn main() -> ExitCode {
-    let cli = match argv::parse(std::env::args_os()) {
-        Ok(cli) => cli,
+    let Parsed { cli, meant } = match argv::parse(std::env::args_os()) {
+        Ok(parsed) => parsed,
         Err(Refusal::Usage(error)) => error.exit(),
         Err(Refusal::Command(failure)) => return failure.report(Notes::new(false)),
     };
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     screen::status::clear();
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(notes),
+        Err(failure) => failure.with_guess(meant).report(notes),
     }
 }
 

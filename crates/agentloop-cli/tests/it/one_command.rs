@@ -45,6 +45,30 @@ fn a_mistyped_command_is_not_sent_to_a_model() {
 }
 
 #[test]
+fn a_mistyped_command_with_words_or_options_is_suggested() {
+    // Nothing can be sent, so the hint begins with what was probably meant.
+    let run = agentloop(["chta", "hello"]).run();
+    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
+    assert!(run.stderr.contains("hint: did you mean `agentloop chat hello`?"), "{run}");
+    assert!(run.stderr.contains("agentloop setup"), "{run}");
+    let run = agentloop(["chta", "hello", "-m", "openai/gpt-4.1"]).run();
+    assert!(run.stderr.contains("hint: did you mean `agentloop chat hello`?"), "{run}");
+    assert!(run.stderr.contains("OPENAI_API_KEY"), "{run}");
+    // With a model, it is a prompt.
+    let run = agentloop(["chta", "hello"]).env("AGENTLOOP_MODEL", "sim/echo").run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(run.stdout.contains("chta hello"), "{run}");
+    // `chat` has no such option, but the command has it.
+    let run = agentloop(["serv", "--check"]).env("AGENTLOOP_MODEL", "sim/echo").run();
+    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
+    assert!(run.stderr.contains("`serv` is not a command; did you mean `serve`?"), "{run}");
+    assert!(run.stderr.contains("`--check`"), "{run}");
+    // The option is what is wrong.
+    let run = agentloop(["why", "--temprature", "1"]).run();
+    assert!(run.stderr.contains("'--temperature'"), "{run}");
+}
+
+#[test]
 fn a_prompt_may_start_with_a_hyphen() {
     for args in [
         &["-5 plus 3", "-m", "sim/echo"][..],
