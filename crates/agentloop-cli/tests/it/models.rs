@@ -84,7 +84,7 @@ fn built_in_data_completes_the_list_of_a_provider() {
 fn without_a_key_the_hint_names_the_list_of_known_models() {
     let run = agentloop(["models", "groq"]).run();
     assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("hint: set GROQ_API_KEY"), "{run}");
+    assert!(run.stderr.contains("set GROQ_API_KEY"), "{run}");
     assert!(run.stderr.contains("`agentloop models groq --known`"), "{run}");
 }
 
