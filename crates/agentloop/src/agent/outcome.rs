@@ -185,8 +185,10 @@ impl StopReason {
 
 /// The error of a failed run, with the outcome up to the failure.
 ///
-/// It converts into an [`Error`], so `?` works in functions that return one.
-#[derive(Clone, Debug, PartialEq)]
+/// It converts into an [`Error`], so `?` works in functions that return one. `{}` is the text of the error. `{:?}` is short, because
+/// a `main` that returns the error prints it so: it is that of the error and a line about the run. `{:#?}` shows all fields, with the
+/// whole conversation.
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RunError {
     /// The error.
@@ -199,6 +201,22 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.error, f)
     }
+}
+
+impl fmt::Debug for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            let mut debug = f.debug_struct("RunError");
+            return debug.field("error", &self.error).field("outcome", &self.outcome).finish();
+        }
+        let (steps, messages) = (self.outcome.steps.len(), self.outcome.messages.len());
+        write!(f, "{:?}\n  run: it made {}", self.error, counted(steps, "step"))?;
+        write!(f, " and added {}", counted(messages, "message"))
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 impl std::error::Error for RunError {

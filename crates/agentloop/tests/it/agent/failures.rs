@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agentloop::agent::{Agent, Policy, StopReason, Tool, ToolError, ToolStatus};
-use agentloop_sim::Turn;
+use agentloop_sim::{Fault, Turn};
 use serde_json::{Value, json};
 
 use crate::agent::lab::{City, Count, Lab, call, everywhere, says, weather};
@@ -114,6 +114,29 @@ async fn an_empty_result_becomes_text_that_providers_accept() {
         assert_eq!(outcome.stop, StopReason::Finished);
         assert_eq!(outcome.steps[0].results[0].status, ToolStatus::Completed);
         lab.send_history(&outcome).await;
+    })
+    .await;
+}
+
+/// Found by a program whose `main` returned the error: it printed the whole conversation on one line.
+#[tokio::test]
+async fn the_debug_text_of_a_failed_run_is_short_and_its_fields_have_everything() {
+    let secret = "a long text ".repeat(500);
+    let turns = [
+        Turn::new([call("c1", "weather", r#"{"city":"Rome"}"#)]),
+        Turn::fault(Fault::status(401).with_message("the key is wrong")),
+    ];
+    everywhere(turns, async |lab| {
+        let request = lab.question().user(secret.as_str());
+        let failed = agent(lab).run(request).await.unwrap_err();
+        let text = format!("{failed:?}");
+        assert!(text.contains("the key is wrong") && text.contains("\n  hint: "), "{text}");
+        assert!(text.ends_with("\n  run: it made 1 step and added 2 messages"), "{text}");
+        assert!(text.starts_with(&format!("{:?}", failed.error)), "{text}");
+        assert!(text.len() < 600, "{text}");
+        assert_eq!(failed.to_string(), failed.error.to_string());
+        assert_eq!(failed.outcome.messages.len(), 2);
+        assert!(format!("{failed:#?}").contains("outcome: Outcome"), "{failed:#?}");
     })
     .await;
 }
