@@ -34,6 +34,23 @@ pub struct Reply {
     pub body: Pieces,
 }
 
+/// Returns the kind of a simulated error. It determines the type and the code of the error in the words of the protocol.
+fn kind_of(status: u16, code: Option<&str>) -> ErrorKind {
+    match status {
+        401 | 403 => ErrorKind::Auth,
+        // The writers of some protocols replace the code of this kind by their own.
+        402 if code.is_none() => ErrorKind::Quota,
+        404 => ErrorKind::NotFound,
+        408 | 504 => ErrorKind::Timeout,
+        409 => ErrorKind::Conflict,
+        429 => ErrorKind::RateLimit,
+        503 | 529 => ErrorKind::Overloaded,
+        400..500 => ErrorKind::InvalidRequest,
+        500.. => ErrorKind::Server,
+        _ => ErrorKind::Other,
+    }
+}
+
 fn headers(content_type: &'static str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -99,7 +116,8 @@ impl Reply {
                         Some(message) => message.clone(),
                         None => format!("a simulated error with status {status}"),
                     };
-                    let mut error = Error::new(ErrorKind::Other, message).with_status(*status);
+                    let kind = kind_of(*status, code.as_deref());
+                    let mut error = Error::new(kind, message).with_status(*status);
                     if let Some(code) = code {
                         error = error.with_code(code);
                     }

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use crate::common::{client, streamed};
 use agentloop::{
-    ChatRequest, ChatStreamEvent, EmbedRequest, Error, ErrorKind, Timeouts, ToolDefinition,
+    AgentLoop, ChatRequest, ChatStreamEvent, EmbedRequest, Error, ErrorKind, Protocol, Timeouts,
+    ToolDefinition,
 };
 use agentloop_sim::{FAULT_HEADER, Fault, Faults, Simulator};
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn request(fault: &str) -> ChatRequest {
     ChatRequest::new("sim/long-8").user("Hi").header(FAULT_HEADER, fault)
@@ -40,6 +41,30 @@ async fn a_status_is_an_error_of_its_kind() {
     for error in errors("status=429;retry-after=2").await {
         assert_eq!(error.retry_after(), Some(Duration::from_secs(2)));
         assert!(error.is_retryable());
+    }
+}
+
+/// Found by a program that printed a simulated wrong key as `(status 401, server_error)`.
+#[tokio::test]
+async fn a_status_has_the_type_and_the_code_of_its_protocol() {
+    let cases = [
+        (Protocol::OpenAiChat, "status=401", "invalid_request_error", Some("invalid_api_key")),
+        (Protocol::OpenAiChat, "status=429", "rate_limit_error", Some("rate_limit_exceeded")),
+        (Protocol::OpenAiChat, "status=400", "invalid_request_error", None),
+        (Protocol::OpenAiChat, "status=500", "server_error", None),
+        (Protocol::OpenAiChat, "status=402;code=broke", "invalid_request_error", Some("broke")),
+        (Protocol::OpenAiResponses, "status=401", "invalid_request_error", Some("invalid_api_key")),
+        (Protocol::Anthropic, "status=401", "authentication_error", None),
+        (Protocol::Anthropic, "status=529", "overloaded_error", None),
+    ];
+    for (protocol, fault, kind, code) in cases {
+        let simulator = Simulator::new();
+        let ai = AgentLoop::builder().provider(simulator.provider_named("lab", protocol)).build();
+        let request = ChatRequest::new("lab/echo").user("Hi").header(FAULT_HEADER, fault);
+        let error = ai.unwrap().chat(request).await.unwrap_err();
+        let body: Value = serde_json::from_str(error.raw().unwrap()).unwrap();
+        assert_eq!(body["error"]["type"], kind, "{protocol:?} {fault}: {body}");
+        assert_eq!(body["error"]["code"].as_str(), code, "{protocol:?} {fault}: {body}");
     }
 }
 
@@ -244,7 +269,7 @@ async fn a_required_key_is_checked() {
         if let Some(key) = key {
             provider = provider.key(agentloop::Secret::new(key));
         }
-        let ai = agentloop::AgentLoop::builder().provider(provider).build().unwrap();
+        let ai = AgentLoop::builder().provider(provider).build().unwrap();
         ai.chat(ChatRequest::new("sim/echo").user("Hi")).await
     };
     assert_eq!(ask(None).await.unwrap_err().kind(), ErrorKind::Auth);
