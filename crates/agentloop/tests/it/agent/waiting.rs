@@ -1,9 +1,13 @@
 //! G.7: a suspended run is a value that can be resumed with decisions in another process, and no call runs twice.
 
+use std::sync::{Arc, Mutex};
+
 use agentloop::agent::{
-    Decision, Pending, Policy, RunEvent, StopReason, Suspended, Tool, ToolStatus, Wants,
+    Agent, Decision, Pending, Policy, RunEvent, StopReason, Suspended, Tool, ToolContext,
+    ToolStatus, Wants,
 };
-use agentloop_sim::Turn;
+use agentloop::{AgentLoop, ChatRequest};
+use agentloop_sim::{Fault, Simulator, Turn};
 use serde_json::{Value, json};
 
 use crate::agent::lab::{Count, Lab, asks, call, everywhere, outputs, says, streamed, weather};
@@ -179,6 +183,39 @@ async fn the_data_of_the_tools_is_stored_with_the_run() {
         assert_eq!(lab.results(3), ["1", "2"]);
     })
     .await;
+}
+
+/// The guide's program (docs/approval.md) stores the run again after the decisions, and resumes it from there after a crash.
+#[tokio::test]
+async fn a_run_stored_with_its_decisions_is_resumed_after_a_failure_with_the_same_calls() {
+    let keys: Arc<Mutex<Vec<String>>> = Arc::default();
+    let (noted, open) = (Arc::clone(&keys), json!({ "type": "object" }));
+    let send = Tool::dynamic("send", "Sends", open, move |_: Value, context: ToolContext| {
+        let key = format!("{}/{}", context.step(), context.call_id());
+        noted.lock().unwrap().push(key);
+        async { Ok("sent") }
+    });
+    let simulator = Simulator::new().with_responses([
+        Turn::tool_call("c1", "send", &json!({})),
+        Turn::fault(Fault::status(503)),
+        Turn::text("Done."),
+    ]);
+    let ai = AgentLoop::builder().provider(simulator.provider()).build().unwrap();
+    let agent = Agent::new(ai).tool(send.policy(Policy::Ask));
+    let outcome = agent.run(ChatRequest::new("sim/any").user("Send it.")).await.unwrap();
+    let mut run = round_trip(outcome.suspended.as_ref().unwrap());
+    run.decide("c1", Decision::Allow).unwrap();
+    let decided = round_trip(&run);
+    assert!(decided.pending().is_empty());
+    let failed = agent.resume(round_trip(&decided)).await.unwrap_err();
+    // What was done is not lost either: the messages can be stored and sent again.
+    assert_eq!(
+        (failed.outcome.messages.len(), failed.outcome.messages[1].text()),
+        (2, "sent".to_owned())
+    );
+    let outcome = agent.resume(decided).await.unwrap();
+    assert_eq!((outcome.stop.clone(), outcome.text()), (StopReason::Finished, "Done.".to_owned()));
+    assert_eq!(*keys.lock().unwrap(), ["1/c1", "1/c1"]);
 }
 
 #[tokio::test]
