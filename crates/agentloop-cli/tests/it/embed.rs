@@ -35,7 +35,7 @@ fn encode_prints_one_line_per_embeddings_request() {
     insta::assert_snapshot!(encode("--embed", &request), @r#"
     exit 0
     --- stdout
-    {"method":"POST","url":"https://api.cohere.ai/v2/embed","headers":{"accept":"application/json","accept-encoding":"gzip, br","authorization":"Bearer ***","content-type":"application/json","user-agent":"agentloop/0.1.0"},"body":{"model":"embed-v4.0","embedding_types":["float"],"input_type":"search_query","texts":["a","b"]},"warnings":[]}
+    {"method":"POST","url":"https://api.cohere.com/v2/embed","headers":{"accept":"application/json","accept-encoding":"gzip, br","authorization":"Bearer ***","content-type":"application/json","user-agent":"agentloop/0.1.0"},"body":{"model":"embed-v4.0","input_type":"search_query","embedding_types":["float"],"texts":["a","b"]},"warnings":[]}
     --- stderr
     "#);
     let many = json!({"model": "mistral/mistral-embed", "input": vec!["x"; 65]});

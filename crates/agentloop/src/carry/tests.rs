@@ -85,7 +85,7 @@ fn expected() -> Vec<ContentPart> {
 /// Returns the parts that return through a client of this API. Chat completions have no place after the last call.
 fn expected_of(client: Protocol) -> Vec<ContentPart> {
     let mut parts = expected();
-    if client == Protocol::OpenAiChat {
+    if matches!(client, Protocol::OpenAiChat | Protocol::Ollama | Protocol::Cohere) {
         parts.pop();
     }
     parts

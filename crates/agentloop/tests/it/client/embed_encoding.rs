@@ -59,7 +59,7 @@ fn each_provider_gets_its_own_request_format() {
         ),
         (
             "cohere",
-            "https://api.cohere.ai/v2/embed",
+            "https://api.cohere.com/v2/embed",
             json!({"model": "e", "output_dimension": 8, "embedding_types": ["float"],
                    "input_type": "search_query", "truncate": "END", "texts": ["a"]}),
             vec!["user"],
