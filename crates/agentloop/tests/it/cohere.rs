@@ -122,7 +122,7 @@ fn thinking_is_a_switch_with_a_budget() {
         (ask(), Value::Null, 0),
         (ask().thinking(Thinking::enabled()), on.clone(), 0),
         (ask().thinking(Thinking::disabled()), off.clone(), 0),
-        (ask().effort(Effort::None), off.clone(), 0),
+        (ask().effort(Effort::None), off, 0),
         (ask().effort(Effort::High), on.clone(), 0),
         (ask().effort(Effort::Low), on, 1),
         (ask().thinking(Thinking::budget(9)), json!({ "type": "enabled", "token_budget": 9 }), 0),
