@@ -49,8 +49,8 @@ static WEB: LazyLock<Arc<dyn Transport>> = LazyLock::new(|| Arc::new(HttpTranspo
 ///
 /// A profile that assumes a role or runs a program is an error, and so is a web identity in the environment.
 ///
-/// The region is that of the host, if the host is one of Amazon's, else that of the settings, of `AWS_REGION`, of
-/// `AWS_DEFAULT_REGION` or of the profile.
+/// If the host belongs to Amazon, its name contains the region. For other hosts, the first of these is used: the region of
+/// the settings, `AWS_REGION`, `AWS_DEFAULT_REGION`, the region of the profile.
 ///
 /// If Amazon refuses a signature because the clock of this machine is wrong, the difference is remembered and the
 /// request is sent once more.
