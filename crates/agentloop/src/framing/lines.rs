@@ -2,7 +2,8 @@
 
 use memchr::memchr;
 
-use crate::error::{Error, ErrorKind, Result};
+use super::line::Line;
+use crate::error::Result;
 use crate::limits::MAX_EVENT_BYTES;
 use crate::protocol::{Flow, Frame};
 
@@ -11,11 +12,7 @@ use crate::protocol::{Flow, Frame};
 ///
 /// A line that arrives in one piece is not copied.
 #[derive(Debug, Default)]
-pub(crate) struct LineReader {
-    /// The beginning of a line whose end has not arrived yet.
-    line: Vec<u8>,
-    past_first: bool,
-}
+pub(crate) struct LineReader(Line<MAX_EVENT_BYTES>);
 
 impl LineReader {
     pub(crate) fn new() -> Self {
@@ -29,24 +26,13 @@ impl LineReader {
         take: &mut impl FnMut(Frame<'_>) -> Result<Flow>,
     ) -> Result<Flow> {
         while let Some(end) = memchr(b'\n', bytes) {
-            check(self.line.len() + end)?;
-            let flow = if self.line.is_empty() {
-                self.take(&bytes[..end], take)?
-            } else {
-                let mut line = std::mem::take(&mut self.line);
-                line.extend_from_slice(&bytes[..end]);
-                let flow = self.take(&line, take)?;
-                line.clear();
-                self.line = line;
-                flow
-            };
+            let flow = self.0.complete(&bytes[..end], |line| read(line, take))?;
             if flow == Flow::Done {
                 return Ok(flow);
             }
             bytes = &bytes[end + 1..];
         }
-        check(self.line.len() + bytes.len())?;
-        self.line.extend_from_slice(bytes);
+        self.0.begin(bytes)?;
         Ok(Flow::Continue)
     }
 
@@ -55,36 +41,19 @@ impl LineReader {
         &mut self,
         take: &mut impl FnMut(Frame<'_>) -> Result<Flow>,
     ) -> Result<Flow> {
-        let line = std::mem::take(&mut self.line);
-        self.take(&line, take)
-    }
-
-    fn take(
-        &mut self,
-        mut line: &[u8],
-        take: &mut impl FnMut(Frame<'_>) -> Result<Flow>,
-    ) -> Result<Flow> {
-        if !std::mem::replace(&mut self.past_first, true) {
-            line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
-        }
-        let data = line.trim_ascii();
-        if data.is_empty() { Ok(Flow::Continue) } else { take(Frame { event: "", data }) }
+        self.0.complete(b"", |line| read(line, take))
     }
 }
 
-fn check(length: usize) -> Result<()> {
-    if length <= MAX_EVENT_BYTES {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorKind::TooLarge,
-        format!("a line of the stream is longer than {MAX_EVENT_BYTES} bytes"),
-    ))
+fn read(line: &[u8], take: &mut impl FnMut(Frame<'_>) -> Result<Flow>) -> Result<Flow> {
+    let data = line.trim_ascii();
+    if data.is_empty() { Ok(Flow::Continue) } else { take(Frame { event: "", data }) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     fn lines(text: &[u8], size: usize) -> Vec<String> {
         let mut lines = Vec::new();
@@ -129,6 +98,6 @@ mod tests {
         let mut take = |_: Frame<'_>| Ok(Flow::Continue);
         let error = (0..).find_map(|_| reader.feed(&piece, &mut take).err()).unwrap();
         assert_eq!(error.kind(), ErrorKind::TooLarge);
-        assert!(reader.line.len() <= MAX_EVENT_BYTES);
+        assert!(reader.0.len() <= MAX_EVENT_BYTES);
     }
 }

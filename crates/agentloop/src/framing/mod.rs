@@ -3,6 +3,7 @@
 mod event_stream;
 mod guess;
 mod json_array;
+mod line;
 mod lines;
 mod sse;
 

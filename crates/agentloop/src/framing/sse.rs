@@ -2,6 +2,7 @@
 
 use memchr::memchr2;
 
+use super::line::Line;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_EVENT_BYTES, MAX_LINE_BYTES};
 use crate::protocol::{Flow, Frame};
@@ -16,15 +17,19 @@ use crate::protocol::{Flow, Frame};
 /// An event that arrives in one piece is not copied.
 #[derive(Debug, Default)]
 pub(crate) struct SseReader {
-    /// The beginning of a line whose end has not arrived yet.
-    line: Vec<u8>,
-    /// The data lines of the event so far.
-    data: Vec<u8>,
-    has_data: bool,
-    event: String,
+    line: Line<MAX_LINE_BYTES>,
+    event: Event,
     /// Whether the last byte was a CR, to which a following LF belongs.
     after_cr: bool,
-    past_first_line: bool,
+}
+
+/// An event whose end has not arrived yet.
+#[derive(Debug, Default)]
+struct Event {
+    name: String,
+    /// The data lines so far.
+    data: Vec<u8>,
+    has_data: bool,
 }
 
 impl SseReader {
@@ -38,51 +43,34 @@ impl SseReader {
         mut bytes: &[u8],
         take: &mut impl FnMut(Frame<'_>) -> Result<Flow>,
     ) -> Result<Flow> {
-        if std::mem::take(&mut self.after_cr) && bytes.first() == Some(&b'\n') {
+        let Self { line, event, after_cr } = self;
+        if std::mem::take(after_cr) && bytes.first() == Some(&b'\n') {
             bytes = &bytes[1..];
         }
         while let Some(end) = memchr2(b'\n', b'\r', bytes) {
-            let rest = after_line_end(&bytes[end..]);
-            // A CR that has its LF already takes no other.
-            self.after_cr = bytes[end..] == *b"\r";
-            let flow = if self.line.is_empty() {
-                check_line(end)?;
-                let mut line = &bytes[..end];
-                if !self.past_first_line {
-                    self.past_first_line = true;
-                    line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
-                }
-                // The whole event in one piece: its only data line, directly followed by the blank line.
-                if !self.has_data
+            let mut line_end = &bytes[end..];
+            let flow = line.complete(&bytes[..end], |line| {
+                let rest = after_line_end(line_end);
+                // The whole event: its only data line, directly followed by the blank line.
+                if !event.has_data
                     && is_line_end(rest)
                     && let Some(data) = data_of(line)
                 {
-                    let flow = take(Frame { event: &self.event, data })?;
-                    self.event.clear();
-                    bytes = after_line_end(rest);
-                    self.after_cr = rest == b"\r";
-                    if flow == Flow::Done {
-                        return Ok(flow);
-                    }
-                    continue;
+                    line_end = rest;
+                    let flow = take(Frame { event: &event.name, data })?;
+                    event.name.clear();
+                    return Ok(flow);
                 }
-                self.line(line, take)?
-            } else {
-                check_line(self.line.len() + end)?;
-                let mut line = std::mem::take(&mut self.line);
-                line.extend_from_slice(&bytes[..end]);
-                let flow = self.line(&line, take)?;
-                line.clear();
-                self.line = line;
-                flow
-            };
+                event.line(line, take)
+            })?;
+            // A CR that has its LF already takes no other.
+            *after_cr = line_end == b"\r";
             if flow == Flow::Done {
                 return Ok(flow);
             }
-            bytes = rest;
+            bytes = after_line_end(line_end);
         }
-        check_line(self.line.len() + bytes.len())?;
-        self.line.extend_from_slice(bytes);
+        line.begin(bytes)?;
         Ok(Flow::Continue)
     }
 
@@ -91,21 +79,21 @@ impl SseReader {
         &mut self,
         take: &mut impl FnMut(Frame<'_>) -> Result<Flow>,
     ) -> Result<Flow> {
-        let line = std::mem::take(&mut self.line);
-        if !line.is_empty() && self.line(&line, take)? == Flow::Done {
+        let Self { line, event, .. } = self;
+        if line.complete(b"", |line| event.line(line, take))? == Flow::Done {
             return Ok(Flow::Done);
         }
-        self.dispatch(take)
+        event.dispatch(take)
     }
+}
 
+impl Event {
+    /// Reads a line of the event, or the blank line that ends it.
     fn line(
         &mut self,
-        mut line: &[u8],
+        line: &[u8],
         take: &mut impl FnMut(Frame<'_>) -> Result<Flow>,
     ) -> Result<Flow> {
-        if !std::mem::replace(&mut self.past_first_line, true) {
-            line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
-        }
         if line.is_empty() {
             return self.dispatch(take);
         }
@@ -121,9 +109,9 @@ impl SseReader {
             }
             self.data.extend_from_slice(data);
             self.has_data = true;
-        } else if let Some(event) = value_of(line, b"event") {
-            self.event.clear();
-            self.event.push_str(&String::from_utf8_lossy(event));
+        } else if let Some(name) = value_of(line, b"event") {
+            self.name.clear();
+            self.name.push_str(&String::from_utf8_lossy(name));
         }
         Ok(Flow::Continue)
     }
@@ -131,10 +119,10 @@ impl SseReader {
     fn dispatch(&mut self, take: &mut impl FnMut(Frame<'_>) -> Result<Flow>) -> Result<Flow> {
         let mut flow = Flow::Continue;
         if std::mem::take(&mut self.has_data) {
-            flow = take(Frame { event: &self.event, data: &self.data })?;
+            flow = take(Frame { event: &self.name, data: &self.data })?;
             self.data.clear();
         }
-        self.event.clear();
+        self.name.clear();
         Ok(flow)
     }
 }
@@ -163,16 +151,6 @@ fn value_of<'a>(line: &'a [u8], field: &[u8]) -> Option<&'a [u8]> {
         [b':', value @ ..] => Some(value.strip_prefix(b" ").unwrap_or(value)),
         _ => None,
     }
-}
-
-fn check_line(length: usize) -> Result<()> {
-    if length <= MAX_LINE_BYTES {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorKind::TooLarge,
-        format!("a line of the stream is longer than {MAX_LINE_BYTES} bytes"),
-    ))
 }
 
 #[cfg(test)]
