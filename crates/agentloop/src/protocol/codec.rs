@@ -1,19 +1,22 @@
 //! The interface that every protocol implements.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
+use serde_json::Value;
 
 use super::conversation::{Order, Prepared, Rules, Shown, ToolNames};
+use super::count;
 use super::embed::{self, Embedded};
 use super::output::Shaped;
 use super::params::Place;
 #[cfg(feature = "serve")]
 use super::serve::Serve;
-use super::{Emitter, error_body};
+use super::{Emitter, error_body, headers};
 use crate::chat::{ChatRequest, ContentPart, EmbedRequest, Param, Warning};
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelInfo;
@@ -42,6 +45,25 @@ pub(crate) struct Encoded {
     pub(crate) warnings: Vec<Warning>,
     /// The names under which tools were sent. The response is read with them.
     pub(crate) names: ToolNames,
+}
+
+impl Encoded {
+    /// Returns a call without a body.
+    ///
+    /// # Errors
+    ///
+    /// When a header of the provider is invalid.
+    pub(crate) fn get(provider: &Provider, path: impl Into<Cow<'static, str>>) -> Result<Self> {
+        let mut warnings = Vec::new();
+        Ok(Self {
+            method: Method::GET,
+            path: path.into(),
+            headers: headers::build(provider, &BTreeMap::new(), &mut warnings)?,
+            body: Bytes::new(),
+            warnings,
+            names: ToolNames::default(),
+        })
+    }
 }
 
 /// What a decoder needs to know about the request.
@@ -111,7 +133,9 @@ pub(crate) trait Codec: Sync {
     fn decoder(&self, context: DecodeContext) -> Box<dyn Decode>;
 
     /// Reads the response to a call that counts tokens.
-    fn decode_count(&self, provider: &Provider, body: &[u8]) -> Result<u64>;
+    fn decode_count(&self, provider: &Provider, body: &[u8]) -> Result<u64> {
+        count::input_tokens(provider, body)
+    }
 
     /// Encodes a call that turns some of the texts of the request into vectors.
     ///
@@ -180,6 +204,106 @@ pub(crate) trait Codec: Sync {
     fn has_thinking_switch(&self, _provider: &Provider) -> bool {
         true
     }
+}
+
+/// Implements methods of [`Codec`] with the functions that every folder has in the files of the same names.
+macro_rules! delegate {
+    ($($method:ident),+ $(,)?) => {
+        $($crate::protocol::codec::delegate!(@ $method);)+
+    };
+    (@ shows) => {
+        fn shows(
+            &self,
+            part: &$crate::chat::ContentPart,
+            provider: &$crate::provider::Provider,
+        ) -> $crate::protocol::Shown {
+            parts::shown(part, provider)
+        }
+    };
+    (@ encode) => {
+        fn encode(
+            &self,
+            call: $crate::protocol::Call,
+            provider: &$crate::provider::Provider,
+            model: &str,
+            shaped: &$crate::protocol::output::Shaped<'_>,
+            prepared: $crate::protocol::Prepared<'_>,
+        ) -> $crate::error::Result<$crate::protocol::Encoded> {
+            encode::encode(call, provider, model, shaped, prepared)
+        }
+    };
+    (@ place) => {
+        fn place(
+            &self,
+            _: &$crate::provider::Provider,
+            param: $crate::chat::Param,
+        ) -> $crate::protocol::params::Place {
+            params::place(param)
+        }
+    };
+    (@ decoder) => {
+        fn decoder(
+            &self,
+            context: $crate::protocol::DecodeContext,
+        ) -> Box<dyn $crate::protocol::Decode> {
+            Box::new(decode::Decoder::new(context))
+        }
+    };
+    (@ encode_embed) => {
+        fn encode_embed(
+            &self,
+            provider: &$crate::provider::Provider,
+            model: &str,
+            request: &$crate::chat::EmbedRequest,
+            texts: &[String],
+        ) -> $crate::error::Result<$crate::protocol::Encoded> {
+            embed::encode(provider, model, request, texts)
+        }
+    };
+    (@ models) => {
+        fn encode_models(
+            &self,
+            provider: &$crate::provider::Provider,
+            next: Option<&str>,
+        ) -> $crate::error::Result<$crate::protocol::Encoded> {
+            models::encode(provider, next)
+        }
+
+        fn decode_models(
+            &self,
+            provider: &$crate::provider::Provider,
+            body: &[u8],
+        ) -> $crate::error::Result<$crate::protocol::ModelPage> {
+            models::decode(provider, body)
+        }
+    };
+    (@ server) => {
+        #[cfg(feature = "serve")]
+        fn server(&self) -> &'static dyn $crate::protocol::serve::Serve {
+            &serve::Server
+        }
+    };
+}
+pub(super) use delegate;
+
+/// Returns the error of a protocol that has no call that counts tokens.
+pub(super) fn no_count() -> Error {
+    Error::new(ErrorKind::Unsupported, "this protocol cannot count tokens")
+}
+
+/// Returns the error of a response without a list of models: its own, if it has one.
+pub(super) fn no_models(
+    provider: &Provider,
+    value: &Value,
+    body: &[u8],
+    error_in: impl FnOnce(&str, &[u8]) -> Error,
+) -> Error {
+    if value.get("error").is_some() || error_body::is_bare_error(body) {
+        return error_in(&provider.name, body);
+    }
+    Error::new(ErrorKind::Protocol, "the response is not a list of models")
+        .with_provider(provider.name.as_ref())
+        .with_raw(body)
 }
 
 /// One message of a stream.

@@ -13,7 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::fill::{Fill, FillFields, Place};
+use super::fill::{Fill, FillFields, Place, fill_object};
 use super::room;
 use crate::nesting::{self, Tree};
 
@@ -180,22 +180,8 @@ impl<'de> FillFields<'de> for Fields<'de> {
 
 impl<'de> Fill<'de> for Fields<'de> {
     fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        struct Filler<'p, 'de>(&'p mut Fields<'de>);
-
-        impl<'de> Visitor<'de> for Filler<'_, 'de> {
-            type Value = ();
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-                self.0.fill_fields(map)
-            }
-        }
-
         *self = Self::default();
-        deserializer.deserialize_map(Filler(self))
+        fill_object(self, "an object", deserializer)
     }
 }
 

@@ -3,9 +3,10 @@
 //! The objects of a stream are wide, and a returned value is copied at every level on its way out. A value that is
 //! filled in place is not.
 
+use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 
 /// A value that is filled from JSON. If a field occurs twice, the last one counts.
 pub(crate) trait Fill<'de>: Default {
@@ -33,6 +34,32 @@ impl<'de, T: Fill<'de>> DeserializeSeed<'de> for Place<'_, 'de, T> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         self.0.fill(deserializer)
+    }
+}
+
+/// Fills a value from an object. The error for anything else names what was `expected`.
+pub(crate) fn fill_object<'de, T: FillFields<'de>, D: Deserializer<'de>>(
+    place: &mut T,
+    expected: &'static str,
+    deserializer: D,
+) -> Result<(), D::Error> {
+    deserializer.deserialize_map(Filler { place, expected })
+}
+
+struct Filler<'p, T> {
+    place: &'p mut T,
+    expected: &'static str,
+}
+
+impl<'de, T: FillFields<'de>> Visitor<'de> for Filler<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        self.place.fill_fields(map)
     }
 }
 
@@ -141,27 +168,12 @@ macro_rules! fill {
         };
     };
     (@filler $name:ident) => {
-        const _: () = {
-            struct Filler<'p, 'de>(&'p mut $name<'de>);
-
-            impl<'de> serde::de::Visitor<'de> for Filler<'_, 'de> {
-                type Value = ();
-
-                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                    f.write_str(concat!("struct ", stringify!($name)))
-                }
-
-                fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-                    self.0.fill_fields(map)
-                }
+        impl<'de> crate::protocol::fill::Fill<'de> for $name<'de> {
+            fn fill<D: serde::Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
+                let expected = concat!("struct ", stringify!($name));
+                crate::protocol::fill::fill_object(self, expected, deserializer)
             }
-
-            impl<'de> crate::protocol::fill::Fill<'de> for $name<'de> {
-                fn fill<D: serde::Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-                    deserializer.deserialize_map(Filler(self))
-                }
-            }
-        };
+        }
     };
 }
 
@@ -184,8 +196,6 @@ mod tests {
         text: Text<'a>,
         number: Int,
     }
-
-    use super::FillFields as _;
 
     fill!(Outer { "name" => name; "rows" => rows, "row" => row });
     fill!(Row { "text" => text, "number" => number; });

@@ -24,12 +24,14 @@ mod error_body;
 mod fields;
 mod fill;
 mod free_text;
+mod function_tool;
 #[cfg(feature = "gemini")]
 mod gemini;
 mod headers;
 mod json;
 mod lenient;
 mod logprobs;
+mod messages;
 mod missing;
 #[cfg(feature = "ollama")]
 mod ollama;

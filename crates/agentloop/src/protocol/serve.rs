@@ -11,6 +11,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
+use serde_json::{Map, Value};
 
 use super::{Protocol, codec};
 use crate::chat::{
@@ -69,6 +70,70 @@ pub(crate) trait Serve: Sync {
     }
 }
 
+/// Implements methods of [`Serve`] with the functions that every folder has in the files of the same names.
+macro_rules! delegate {
+    ($($method:ident),+ $(,)?) => {
+        $($crate::protocol::serve::delegate!(@ $method);)+
+    };
+    (@ route) => {
+        fn route(
+            &self,
+            method: &http::Method,
+            path: &str,
+            headers: &http::HeaderMap,
+        ) -> Option<$crate::protocol::serve::Operation> {
+            request::route(method, path, headers)
+        }
+    };
+    (@ read_chat) => {
+        fn read_chat(
+            &self,
+            path: &str,
+            body: &[u8],
+        ) -> $crate::error::Result<$crate::protocol::serve::ServedChat> {
+            request::read_chat(path, body)
+        }
+    };
+    (@ read_embed) => {
+        fn read_embed(
+            &self,
+            path: &str,
+            body: &[u8],
+        ) -> $crate::error::Result<$crate::protocol::serve::ServedEmbed> {
+            request::read_embed(path, body)
+        }
+    };
+    (@ write_body) => {
+        fn write_body(&self, response: &$crate::chat::ChatResponse) -> bytes::Bytes {
+            response::write_body(response)
+        }
+    };
+    (@ write_others) => {
+        fn write_error(&self, error: &$crate::error::Error) -> bytes::Bytes {
+            response::write_error(error)
+        }
+
+        fn write_models(&self, models: &[$crate::models::ModelInfo]) -> bytes::Bytes {
+            response::write_models(models)
+        }
+
+        fn write_model(&self, model: &$crate::models::ModelInfo) -> bytes::Bytes {
+            response::write_model(model)
+        }
+    };
+    (@ write_count) => {
+        fn write_count(&self, tokens: u64) -> bytes::Bytes {
+            response::write_count(tokens)
+        }
+    };
+    (@ stream_writer) => {
+        fn stream_writer(&self, _: bool) -> Box<dyn $crate::protocol::serve::WriteStream> {
+            Box::new(stream::StreamWriter::default())
+        }
+    };
+}
+pub(super) use delegate;
+
 /// Writes a stream in the wire format of one protocol.
 pub(crate) trait WriteStream: fmt::Debug + Send + Sync {
     /// Returns the bytes of an event; none if the protocol has no such event.
@@ -91,6 +156,26 @@ pub struct ServedChat {
     pub warnings: Vec<Warning>,
     /// What the writer of the response needs to know of the request.
     pub reply: Reply,
+}
+
+impl ServedChat {
+    /// Returns a request of a protocol whose streams always report the usage. The fields are those that are left.
+    pub(super) fn new(
+        request: ChatRequest,
+        fields: Map<String, Value>,
+        stream: bool,
+        framing: StreamFraming,
+        notes: notes::Notes,
+    ) -> Self {
+        Self {
+            request: ChatRequest { extra_body: fields, ..request },
+            stream,
+            include_usage: true,
+            framing,
+            warnings: notes.into_warnings(),
+            reply: Reply::default(),
+        }
+    }
 }
 
 /// How the events of a stream are framed.

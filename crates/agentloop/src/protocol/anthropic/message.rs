@@ -15,6 +15,7 @@ use crate::chat::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::ToolNames;
+use crate::protocol::messages::warning;
 use crate::provider::Provider;
 
 /// A message on the wire.
@@ -77,8 +78,7 @@ impl<'a> Messages<'a, '_> {
     }
 
     fn warn(&mut self, kind: WarningKind, subject: String, why: &str) {
-        let message = format!("{subject}: {why}");
-        self.warnings.push(Warning::new(kind, subject, message));
+        self.warnings.push(warning(kind, subject, why));
     }
 
     fn dropped(&mut self, subject: String, why: &str) {

@@ -1,16 +1,14 @@
 //! The list of models.
 
-use std::collections::BTreeMap;
-
-use http::Method;
 use serde_json::Value;
 
 use crate::calendar;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::models::ModelInfo;
 use crate::percent;
+use crate::protocol::codec::no_models;
 use crate::protocol::json::read_value;
-use crate::protocol::{Encoded, ModelPage, ToolNames, error_body, headers};
+use crate::protocol::{Encoded, ModelPage, error_body};
 use crate::provider::Provider;
 
 /// The most models of a page.
@@ -18,31 +16,18 @@ const PAGE: u32 = 1000;
 
 /// Writes the call.
 pub(crate) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded> {
-    let mut warnings = Vec::new();
     let path = match next {
         Some(next) => format!("/models{next}"),
         None => format!("/models?limit={PAGE}"),
     };
-    Ok(Encoded {
-        method: Method::GET,
-        path: path.into(),
-        headers: headers::build(provider, &BTreeMap::new(), &mut warnings)?,
-        body: bytes::Bytes::new(),
-        warnings,
-        names: ToolNames::default(),
-    })
+    Encoded::get(provider, path)
 }
 
 /// Reads a page of the list.
 pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
     let value = read_value(body).unwrap_or_default();
     let Some(list) = value.get("data").and_then(Value::as_array) else {
-        if value.get("error").is_some() || error_body::is_bare_error(body) {
-            return Err(error_body::in_body(&provider.name, body));
-        }
-        return Err(Error::new(ErrorKind::Protocol, "the response is not a list of models")
-            .with_provider(provider.name.as_ref())
-            .with_raw(body));
+        return Err(no_models(provider, &value, body, error_body::in_body));
     };
     let models: Vec<ModelInfo> = list.iter().filter_map(|model| read(model, provider)).collect();
     let more = value.get("has_more").and_then(Value::as_bool) == Some(true);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::chat::{Usage, UsageDetails};
 use crate::error::Result;
-use crate::protocol::fill::{FillFields as _, fill};
+use crate::protocol::fill::fill;
 use crate::protocol::lenient::{Int, Object, Text};
 use crate::protocol::rest::{Kept, Rest};
 use crate::protocol::{Emitter, ReportedCost};

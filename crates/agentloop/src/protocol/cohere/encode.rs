@@ -8,21 +8,31 @@ use super::message::Messages;
 use super::{thinking, tools};
 use crate::chat::{ChatMessage, ChatRequest, ResponseFormat};
 use crate::error::Result;
+use crate::protocol::codec::no_count;
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{Extra, ParamWriter};
-use crate::protocol::{Encoded, Prepared, headers};
+use crate::protocol::{Call, Encoded, Prepared, headers};
 use crate::provider::{Param, Provider};
 
 /// The most stop sequences.
 const MAX_STOPS: usize = 5;
 
 /// Encodes a chat call. The messages are last, so a conversation that grows only appends to what was sent before.
-pub(super) fn chat(
+///
+/// # Errors
+///
+/// When the call counts tokens, or when something that the request requires cannot be written.
+pub(super) fn encode(
+    call: Call,
     provider: &Provider,
+    _: &str,
     shaped: &Shaped<'_>,
     mut prepared: Prepared<'_>,
-    stream: bool,
 ) -> Result<Encoded> {
+    if call == Call::Count {
+        return Err(no_count());
+    }
+    let stream = call == Call::Stream;
     let request = &*shaped.request;
     let fixed = &["model", "messages", "stream"];
     let mut params =

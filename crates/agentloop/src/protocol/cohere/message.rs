@@ -8,11 +8,12 @@ use serde_json::Value;
 use super::documents::{self, Documents};
 use super::growing::PLAN;
 use crate::chat::{
-    ChatMessage, ChatRequest, Citation, ContentPart, ImageDetail, MessageContent, ProviderState,
-    Role, Warning, WarningKind,
+    AudioPart, ChatMessage, ChatRequest, Citation, ContentPart, ImageDetail, MessageContent,
+    ProviderState, Role, TextPart, Warning, WarningKind,
 };
 use crate::error::Result;
 use crate::media::{MediaKind, Medium, Refusal, Source};
+use crate::protocol::messages::{Lacks, not_in_response, warning};
 use crate::protocol::{Prepared, Shown};
 use crate::provider::Provider;
 
@@ -116,43 +117,23 @@ impl<'a, 'w> Messages<'a, 'w> {
     }
 
     fn warn(&mut self, kind: WarningKind, subject: String, why: &str) {
-        let message = format!("{subject}: {why}");
-        self.warnings.push(Warning::new(kind, subject, message));
+        self.warnings.push(warning(kind, subject, why));
     }
 
     /// Warns of what a message has and the protocol has no place for.
     fn check(&mut self, message: &ChatMessage, at: usize) {
-        let mut lost = Vec::new();
-        if message.name.is_some() && message.role != Role::Tool {
-            lost.push(("name", "the protocol has no names of authors"));
-        }
-        let is_marked = |part: &ContentPart| match part {
-            ContentPart::Text(text) => text.cache_control.is_some(),
-            ContentPart::ImageUrl { cache_control, .. }
-            | ContentPart::File { cache_control, .. } => cache_control.is_some(),
-            _ => false,
-        };
-        if message.cache_control.is_some() || message.parts().iter().any(is_marked) {
-            lost.push(("cache_control", "the protocol has no cache markers"));
-        }
-        let of_response = message.origin.is_some();
-        let is_lost = |citation: &Citation| {
-            citation.is_missed(of_response) && state(citation, &self.provider.name).is_none()
-        };
-        let is_cited = |part: &ContentPart| match part {
+        let (name, of_response) = (&self.provider.name, message.origin.is_some());
+        let is_own = |citation: &Citation| state(citation, name).is_some();
+        Lacks {
             // A citation of several sources is sent back with the first of them.
-            ContentPart::Text(text) => {
-                text.citations.iter().all(|it| state(it, &self.provider.name).is_none())
-                    && text.citations.iter().any(is_lost)
-            }
-            _ => false,
-        };
-        if message.parts().iter().any(is_cited) {
-            lost.push(("content", "the protocol has no such citations in messages"));
+            citations: |text: &TextPart| {
+                !text.citations.iter().any(is_own)
+                    && text.citations.iter().any(|it| it.is_missed(of_response))
+            },
+            citations_why: "the protocol has no such citations in messages",
+            detail_why: None,
         }
-        for (name, why) in lost {
-            self.warn(WarningKind::Dropped, format!("messages[{at}].{name}"), why);
-        }
+        .check(message, at, self.warnings);
     }
 
     /// Writes instructions, a message of the user or the result of a tool.
@@ -249,19 +230,11 @@ impl<'a, 'w> Messages<'a, 'w> {
                     blocks.push(Block::Kept(&opaque.data));
                     continue;
                 }
-                ContentPart::Audio(audio) if audio.transcript.is_some() => {
-                    let text = audio.transcript.as_deref().unwrap_or_default();
+                ContentPart::Audio(AudioPart { transcript: Some(text), .. }) => {
                     blocks.push(Block::Text { text: Cow::Borrowed(text) });
-                    format!(
-                        "{provider} does not accept audio in messages of the assistant: its transcript is sent"
-                    )
+                    not_in_response(provider, part)
                 }
-                other => {
-                    format!(
-                        "{provider} does not accept `{}` in messages of the assistant",
-                        other.kind()
-                    )
-                }
+                _ => not_in_response(provider, part),
             };
             let subject = format!("messages[{at}].content[{part_at}]");
             self.warn(WarningKind::Dropped, subject, &why);

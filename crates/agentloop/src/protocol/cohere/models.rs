@@ -1,30 +1,20 @@
 //! The list of models, which only the first version of the API has.
 
-use std::collections::BTreeMap;
-
-use http::Method;
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::models::ModelInfo;
 use crate::percent;
+use crate::protocol::codec::no_models;
 use crate::protocol::json::read_value;
-use crate::protocol::{Encoded, ModelPage, ToolNames, error_body, headers};
+use crate::protocol::{Encoded, ModelPage, error_body};
 use crate::provider::Provider;
 
 /// Writes the call for the first page or for the one whose query is `next`.
 pub(super) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded> {
-    let mut warnings = Vec::new();
     let place = provider.base_url.split('?').next().unwrap_or_default().trim_end_matches('/');
     let path = if place.ends_with("/v2") { "/../v1/models" } else { "/models" };
-    Ok(Encoded {
-        method: Method::GET,
-        path: format!("{path}{}", next.unwrap_or("?page_size=1000")).into(),
-        headers: headers::build(provider, &BTreeMap::new(), &mut warnings)?,
-        body: bytes::Bytes::new(),
-        warnings,
-        names: ToolNames::default(),
-    })
+    Encoded::get(provider, format!("{path}{}", next.unwrap_or("?page_size=1000")))
 }
 
 /// Reads a page of the list.
@@ -34,14 +24,7 @@ pub(super) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
     let list = match value.get("models").or_else(|| value.get("data")) {
         Some(Value::Array(list)) => list.as_slice(),
         Some(Value::Null) => &[],
-        _ if value.get("error").is_some() || error_body::is_bare_error(body) => {
-            return Err(error_body::in_body(&provider.name, body));
-        }
-        _ => {
-            return Err(Error::new(ErrorKind::Protocol, "the response is not a list of models")
-                .with_provider(provider.name.as_ref())
-                .with_raw(body));
-        }
+        _ => return Err(no_models(provider, &value, body, error_body::in_body)),
     };
     let read = |model: &Value| {
         let name = model.get("name").or_else(|| model.get("id")).and_then(Value::as_str)?;

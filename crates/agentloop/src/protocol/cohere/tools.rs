@@ -1,28 +1,11 @@
 //! Writes the tools and the choice among them.
 
-use serde::Serialize;
-use serde_json::json;
-
-use crate::chat::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition, WarningKind};
+use crate::chat::{ChatRequest, ToolChoice, WarningKind};
 use crate::error::Result;
 use crate::protocol::ToolNames;
+use crate::protocol::function_tool::{FunctionTool, unmarked};
 use crate::protocol::params::ParamWriter;
 use crate::provider::Param;
-use crate::schema::Sent;
-
-#[derive(Debug, Serialize)]
-struct Tool<'a> {
-    r#type: &'static str,
-    function: Function<'a>,
-}
-
-#[derive(Debug, Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<&'a str>,
-    parameters: Sent<'a>,
-}
 
 /// Writes `tools`, `strict_tools` and `tool_choice`. The protocol cannot name a tool to call: it is sent alone, and one must be
 /// called.
@@ -42,17 +25,12 @@ pub(super) fn tools(
     let mut wire = Vec::with_capacity(request.tools.len());
     let mut strict = 0;
     for tool in &request.tools {
-        // Tools of other kinds were translated or left out before.
-        let ToolDefinition::Function { function, cache_control } = tool else { continue };
-        if forced.is_some_and(|name| *name != function.name) {
+        if forced.is_some_and(|name| tool.name() != Some(name.as_str())) {
             continue;
         }
-        if cache_control.is_some() {
-            let what = format!("tools.{}.cache_control", function.name);
-            params.drop(&what, "the protocol has no cache markers");
-        }
+        let Some(function) = unmarked(tool, params) else { continue };
         strict += usize::from(function.strict == Some(true));
-        wire.push(declared(function, names));
+        wire.push(FunctionTool::new(function, names));
     }
     if forced.is_some() && wire.len() < request.tools.len() {
         let why = "the protocol cannot name the tool to call: only this tool is sent";
@@ -76,17 +54,4 @@ pub(super) fn tools(
         Some(ToolChoice::Auto) | None => None,
     };
     params.put(Param::ToolChoice, choice).map(drop)
-}
-
-fn declared<'a>(function: &'a FunctionDefinition, names: &'a ToolNames) -> Tool<'a> {
-    let FunctionDefinition { name, description, parameters, .. } = function;
-    let parameters = match parameters {
-        Some(schema) => Sent::AsIs(schema),
-        None => Sent::Changed(json!({ "type": "object", "properties": {} })),
-    };
-    let description = description.as_deref();
-    Tool {
-        r#type: "function",
-        function: Function { name: names.sent(name), description, parameters },
-    }
 }

@@ -8,7 +8,7 @@
 use serde_json::value::RawValue;
 
 use crate::chat::{Usage, UsageDetails};
-use crate::protocol::fill::{FillFields as _, fill};
+use crate::protocol::fill::fill;
 use crate::protocol::lenient::{Int, Object};
 use crate::protocol::rest::{Kept, Rest};
 use crate::protocol::{Emitter, ReportedCost};

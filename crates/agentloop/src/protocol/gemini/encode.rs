@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::message::Conversation;
-use super::{model_path, thinking, tools};
+use super::{count, model_path, thinking, tools};
 use crate::chat::{
     ChatMessage, ChatRequest, ContentPart, MessageContent, ResponseFormat, Role, Warning,
     WarningKind,
@@ -12,18 +12,22 @@ use crate::chat::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{Extra, ParamWriter};
-use crate::protocol::{Encoded, Prepared, ToolNames, headers};
+use crate::protocol::{Call, Encoded, Prepared, ToolNames, headers};
 use crate::provider::{Param, Provider, Sampling};
 use crate::schema::{self, Dialect, Sent};
 
-/// Encodes a chat call.
-pub(super) fn chat(
+/// Encodes a chat call, or one that counts its tokens.
+pub(super) fn encode(
+    call: Call,
     provider: &Provider,
     model: &str,
     shaped: &Shaped<'_>,
     prepared: Prepared<'_>,
-    stream: bool,
 ) -> Result<Encoded> {
+    if call == Call::Count {
+        return count::encode(provider, model, shaped, prepared);
+    }
+    let stream = call == Call::Stream;
     let method = if stream { "streamGenerateContent" } else { "generateContent" };
     let mut path = model_path(shaped.model, method);
     if stream {

@@ -9,12 +9,13 @@ use super::parts::{
 };
 use super::thinking;
 use crate::chat::{
-    ChatMessage, CodeOutcome, ContentPart, MessageContent, ProviderState, Role, ToolCallPart,
-    Warning, WarningKind,
+    ChatMessage, CodeOutcome, ContentPart, MessageContent, ProviderState, Role, TextPart,
+    ToolCallPart, Warning, WarningKind,
 };
 use crate::error::Result;
 use crate::media::Refusal;
 use crate::protocol::ToolNames;
+use crate::protocol::messages::{Lacks, warning};
 use crate::provider::Provider;
 use crate::provider::model::ModelTraits;
 
@@ -90,48 +91,19 @@ impl<'a, 'w> Conversation<'a, 'w> {
         Ok(contents)
     }
 
-    fn warn(&mut self, kind: WarningKind, what: String, why: &str) {
-        let text = format!("{what}: {why}");
-        self.warnings.push(Warning::new(kind, what, text));
+    fn warn(&mut self, kind: WarningKind, subject: String, why: &str) {
+        self.warnings.push(warning(kind, subject, why));
     }
 
     /// Warns of what a message has and the protocol has no place for.
     fn check(&mut self, at: usize, message: &ChatMessage) {
-        if message.name.is_some() && message.role != Role::Tool {
-            self.warn(
-                WarningKind::Dropped,
-                format!("messages[{at}].name"),
-                "the protocol has no names of authors",
-            );
+        Lacks {
+            // In a response citations are for the reader: they are beside the content, which has no place for them.
+            citations: |text: &TextPart| message.origin.is_none() && !text.citations.is_empty(),
+            citations_why: "the protocol has no citations in messages",
+            detail_why: Some("the protocol has one resolution for all images: `mediaResolution`"),
         }
-        let marked = message.cache_control.is_some()
-            || message.parts().iter().any(|part| match part {
-                ContentPart::Text(text) => text.cache_control.is_some(),
-                ContentPart::ImageUrl { cache_control, .. }
-                | ContentPart::File { cache_control, .. } => cache_control.is_some(),
-                _ => false,
-            });
-        if marked {
-            let what = format!("messages[{at}].cache_control");
-            self.warn(WarningKind::Dropped, what, "the protocol has no cache markers");
-        }
-        // In a response citations are for the reader: they are beside the content, which has no place for them.
-        let cited = |part: &ContentPart| matches!(part, ContentPart::Text(text) if !text.citations.is_empty());
-        if message.origin.is_none() && message.parts().iter().any(cited) {
-            let what = format!("messages[{at}].content");
-            self.warn(WarningKind::Dropped, what, "the protocol has no citations in messages");
-        }
-        let detailed = message.parts().iter().any(
-            |part| matches!(part, ContentPart::ImageUrl { image_url, .. } if image_url.detail.is_some()),
-        );
-        if detailed {
-            let what = format!("messages[{at}].image_url.detail");
-            self.warn(
-                WarningKind::Dropped,
-                what,
-                "the protocol has one resolution for all images: `mediaResolution`",
-            );
-        }
+        .check(message, at, self.warnings);
     }
 
     fn parts(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Part<'a>>> {

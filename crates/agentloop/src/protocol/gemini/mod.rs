@@ -19,18 +19,11 @@ mod tools;
 mod usage;
 mod wire;
 
-use decode::Decoder;
 use http::HeaderMap;
 
-use super::output::Shaped;
-use super::params::Place;
-#[cfg(feature = "serve")]
-use super::serve::Serve;
-use super::{
-    Call, Codec, Decode, DecodeContext, Encoded, IdPattern, ModelPage, NamePattern, Order,
-    Prepared, Rules, Shown,
-};
-use crate::chat::{ContentPart, EmbedRequest, Param};
+use super::codec::{Codec, delegate};
+use super::{IdPattern, NamePattern, Order, Rules, Shown};
+use crate::chat::ContentPart;
 use crate::error::{Error, Result};
 use crate::percent;
 use crate::provider::Provider;
@@ -45,69 +38,18 @@ impl Codec for Gemini {
         model: &'a str,
         order: &'a Order,
     ) -> Rules<'a> {
-        Rules {
-            provider,
-            model,
-            ids: IdPattern::Any,
-            names: NamePattern::Dotted128,
-            thinking_as_text: false,
-            items: false,
-            order,
-        }
+        let (ids, names) = (IdPattern::Any, NamePattern::Dotted128);
+        Rules { provider, model, ids, names, thinking_as_text: false, items: false, order }
     }
 
     fn shows(&self, _: &ContentPart, _: &Provider) -> Shown {
         Shown::InResult
     }
 
-    fn encode(
-        &self,
-        call: Call,
-        provider: &Provider,
-        model: &str,
-        shaped: &Shaped<'_>,
-        prepared: Prepared<'_>,
-    ) -> Result<Encoded> {
-        match call {
-            Call::Chat => encode::chat(provider, model, shaped, prepared, false),
-            Call::Stream => encode::chat(provider, model, shaped, prepared, true),
-            Call::Count => count::encode(provider, model, shaped, prepared),
-        }
-    }
-
-    fn place(&self, _: &Provider, param: Param) -> Place {
-        params::place(param)
-    }
-
-    fn decoder(&self, context: DecodeContext) -> Box<dyn Decode> {
-        Box::new(Decoder::new(context))
-    }
+    delegate!(encode, place, decoder, encode_embed, models, server);
 
     fn decode_count(&self, provider: &Provider, body: &[u8]) -> Result<u64> {
         count::decode(provider, body)
-    }
-
-    fn encode_embed(
-        &self,
-        provider: &Provider,
-        model: &str,
-        request: &EmbedRequest,
-        texts: &[String],
-    ) -> Result<Encoded> {
-        embed::encode(provider, model, request, texts)
-    }
-
-    #[cfg(feature = "serve")]
-    fn server(&self) -> &'static dyn Serve {
-        &serve::Server
-    }
-
-    fn encode_models(&self, provider: &Provider, next: Option<&str>) -> Result<Encoded> {
-        models::encode(provider, next)
-    }
-
-    fn decode_models(&self, provider: &Provider, body: &[u8]) -> Result<ModelPage> {
-        models::decode(provider, body)
     }
 
     fn decode_error(&self, provider: &str, status: u16, headers: &HeaderMap, body: &[u8]) -> Error {

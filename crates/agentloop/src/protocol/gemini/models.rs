@@ -1,29 +1,19 @@
 //! The list of models.
 
-use std::collections::BTreeMap;
-
-use http::Method;
 use serde_json::Value;
 
 use super::error;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::models::ModelInfo;
 use crate::percent;
+use crate::protocol::codec::no_models;
 use crate::protocol::json::read_value;
-use crate::protocol::{Encoded, ModelPage, ToolNames, error_body, headers};
+use crate::protocol::{Encoded, ModelPage, error_body};
 use crate::provider::Provider;
 
 /// Writes the call for the first page or for the one whose query is `next`.
 pub(crate) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded> {
-    let mut warnings = Vec::new();
-    Ok(Encoded {
-        method: Method::GET,
-        path: format!("/models{}", next.unwrap_or("?pageSize=1000")).into(),
-        headers: headers::build(provider, &BTreeMap::new(), &mut warnings)?,
-        body: bytes::Bytes::new(),
-        warnings,
-        names: ToolNames::default(),
-    })
+    Encoded::get(provider, format!("/models{}", next.unwrap_or("?pageSize=1000")))
 }
 
 /// Reads a page of the list.
@@ -32,17 +22,8 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
     let fields = match &value {
         Value::Object(fields) if fields.contains_key("models") => fields,
         Value::Object(fields) if fields.is_empty() => return Ok(ModelPage::default()),
-        _ if value.get("error").is_some()
-            || error_body::is_listed_error(body)
-            || error_body::is_bare_error(body) =>
-        {
-            return Err(error::in_body(&provider.name, body));
-        }
-        _ => {
-            return Err(Error::new(ErrorKind::Protocol, "the response is not a list of models")
-                .with_provider(provider.name.as_ref())
-                .with_raw(body));
-        }
+        _ if error_body::is_listed_error(body) => return Err(error::in_body(&provider.name, body)),
+        _ => return Err(no_models(provider, &value, body, error::in_body)),
     };
     let list = fields.get("models").and_then(Value::as_array);
     let models = list.into_iter().flatten().filter_map(|model| read(model, provider)).collect();
@@ -69,6 +50,7 @@ fn read(model: &Value, provider: &Provider) -> Option<ModelInfo> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn pages_name_the_next_one() {

@@ -8,10 +8,12 @@ use serde_json::value::RawValue;
 
 use super::parts;
 use crate::chat::{
-    ChatMessage, ChatRequest, ContentPart, MessageContent, Role, ToolCallPart, Warning, WarningKind,
+    AudioPart, ChatMessage, ChatRequest, ContentPart, MessageContent, Role, TextPart, ToolCallPart,
+    Warning, WarningKind,
 };
 use crate::error::Result;
 use crate::protocol::Prepared;
+use crate::protocol::messages::{Lacks, not_in_response, warning};
 use crate::provider::Provider;
 
 /// What separates the texts of a message: the server joins messages of one role so (`template/template.go`: `collate`).
@@ -97,40 +99,18 @@ impl<'a, 'w> Messages<'a, 'w> {
     }
 
     fn warn(&mut self, kind: WarningKind, subject: String, why: &str) {
-        let message = format!("{subject}: {why}");
-        self.warnings.push(Warning::new(kind, subject, message));
+        self.warnings.push(warning(kind, subject, why));
     }
 
     /// Warns of what a message has and the protocol has no place for.
     fn check(&mut self, message: &ChatMessage, at: usize) {
-        let mut lost = Vec::new();
-        if message.name.is_some() && message.role != Role::Tool {
-            lost.push(("name", "the protocol has no names of authors"));
-        }
-        let is_marked = |part: &ContentPart| match part {
-            ContentPart::Text(text) => text.cache_control.is_some(),
-            ContentPart::ImageUrl { cache_control, .. }
-            | ContentPart::File { cache_control, .. } => cache_control.is_some(),
-            _ => false,
-        };
-        if message.cache_control.is_some() || message.parts().iter().any(is_marked) {
-            lost.push(("cache_control", "the protocol has no cache markers"));
-        }
         let of_response = message.origin.is_some();
-        let is_cited = |part: &ContentPart| match part {
-            ContentPart::Text(text) => text.citations.iter().any(|it| it.is_missed(of_response)),
-            _ => false,
-        };
-        if message.parts().iter().any(is_cited) {
-            lost.push(("content", "the protocol has no citations in messages"));
+        Lacks {
+            citations: |text: &TextPart| text.citations.iter().any(|it| it.is_missed(of_response)),
+            citations_why: "the protocol has no citations in messages",
+            detail_why: Some("the protocol has no resolution of images"),
         }
-        let is_detailed = |part: &ContentPart| matches!(part, ContentPart::ImageUrl { image_url, .. } if image_url.detail.is_some());
-        if message.parts().iter().any(is_detailed) {
-            lost.push(("image_url.detail", "the protocol has no resolution of images"));
-        }
-        for (name, why) in lost {
-            self.warn(WarningKind::Dropped, format!("messages[{at}].{name}"), why);
-        }
+        .check(message, at, self.warnings);
     }
 
     fn message(&mut self, message: &'a ChatMessage, at: usize) -> Result<WireMessage<'a>> {
@@ -194,21 +174,11 @@ impl<'a, 'w> Messages<'a, 'w> {
                 wire.tool_calls.push(call);
                 return;
             }
-            ContentPart::Audio(audio) => match &audio.transcript {
-                Some(transcript) => {
-                    append(&mut wire.content, transcript, "");
-                    format!(
-                        "{provider} does not accept audio in messages of the assistant: its transcript is sent"
-                    )
-                }
-                None => format!("{provider} does not accept audio in messages of the assistant"),
-            },
-            other => {
-                format!(
-                    "{provider} does not accept `{}` in messages of the assistant",
-                    other.kind()
-                )
+            ContentPart::Audio(AudioPart { transcript: Some(transcript), .. }) => {
+                append(&mut wire.content, transcript, "");
+                not_in_response(provider, part)
             }
+            _ => not_in_response(provider, part),
         };
         self.warn(WarningKind::Dropped, subject, &why);
     }

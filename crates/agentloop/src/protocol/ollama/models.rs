@@ -1,28 +1,18 @@
 //! The list of models.
 
-use std::collections::BTreeMap;
-
-use http::Method;
 use serde_json::Value;
 
 use super::path;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::models::ModelInfo;
+use crate::protocol::codec::no_models;
 use crate::protocol::json::read_value;
-use crate::protocol::{Encoded, ModelPage, ToolNames, error_body, headers};
+use crate::protocol::{Encoded, ModelPage, error_body};
 use crate::provider::Provider;
 
 /// Writes the call. The list has one page.
-pub(super) fn encode(provider: &Provider) -> Result<Encoded> {
-    let mut warnings = Vec::new();
-    Ok(Encoded {
-        method: Method::GET,
-        path: path(provider, "/tags"),
-        headers: headers::build(provider, &BTreeMap::new(), &mut warnings)?,
-        body: bytes::Bytes::new(),
-        warnings,
-        names: ToolNames::default(),
-    })
+pub(super) fn encode(provider: &Provider, _: Option<&str>) -> Result<Encoded> {
+    Encoded::get(provider, path(provider, "/tags"))
 }
 
 /// Reads the list.
@@ -32,14 +22,7 @@ pub(super) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
     let list = match value.get("models") {
         Some(Value::Array(list)) => list.as_slice(),
         Some(Value::Null) => &[],
-        _ if value.get("error").is_some() || error_body::is_bare_error(body) => {
-            return Err(error_body::in_body(&provider.name, body));
-        }
-        _ => {
-            return Err(Error::new(ErrorKind::Protocol, "the response is not a list of models")
-                .with_provider(provider.name.as_ref())
-                .with_raw(body));
-        }
+        _ => return Err(no_models(provider, &value, body, error_body::in_body)),
     };
     let read = |model: &Value| {
         let text = |name: &str| model.get(name)?.as_str();
@@ -52,6 +35,7 @@ pub(super) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn a_list_names_its_models_and_an_error_is_one() {

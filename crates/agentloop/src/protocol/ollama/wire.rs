@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::protocol::fill::{FillFields as _, fill};
+use crate::protocol::fill::fill;
 use crate::protocol::lenient::{Few, Int, List, Object, Text};
 use crate::protocol::rest::Rest;
 

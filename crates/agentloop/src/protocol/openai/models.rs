@@ -1,27 +1,17 @@
 //! The list of models.
 
-use std::collections::BTreeMap;
-
-use http::Method;
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::models::ModelInfo;
+use crate::protocol::codec::no_models;
 use crate::protocol::json::read_value;
-use crate::protocol::{Encoded, ModelPage, ToolNames, error_body, headers};
+use crate::protocol::{Encoded, ModelPage, error_body};
 use crate::provider::Provider;
 
 /// Writes the call.
 pub(in crate::protocol) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded> {
-    let mut warnings = Vec::new();
-    Ok(Encoded {
-        method: Method::GET,
-        path: format!("/models{}", next.unwrap_or_default()).into(),
-        headers: headers::build(provider, &BTreeMap::new(), &mut warnings)?,
-        body: bytes::Bytes::new(),
-        warnings,
-        names: ToolNames::default(),
-    })
+    Encoded::get(provider, format!("/models{}", next.unwrap_or_default()))
 }
 
 /// Returns the list: under `data`, under `models`, or the body itself.
@@ -35,12 +25,7 @@ pub(in crate::protocol) fn decode(provider: &Provider, body: &[u8]) -> Result<Mo
         _ => None,
     };
     let Some(list) = list else {
-        if value.get("error").is_some() || error_body::is_bare_error(body) {
-            return Err(error_body::in_body(&provider.name, body));
-        }
-        return Err(Error::new(ErrorKind::Protocol, "the response is not a list of models")
-            .with_provider(provider.name.as_ref())
-            .with_raw(body));
+        return Err(no_models(provider, &value, body, error_body::in_body));
     };
     let models = list.iter().filter_map(|model| read(model, provider)).collect();
     Ok(ModelPage { models, next: None })

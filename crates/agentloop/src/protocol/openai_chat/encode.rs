@@ -10,21 +10,31 @@ use super::message::Messages;
 use super::{thinking, tools};
 use crate::chat::{ChatMessage, ChatRequest, Effort, ResponseFormat};
 use crate::error::Result;
+use crate::protocol::codec::no_count;
 use crate::protocol::openai::encode::{strictly, system_role, with_schema};
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{Extra, ParamWriter};
-use crate::protocol::{Encoded, Prepared, headers};
+use crate::protocol::{Call, Encoded, Prepared, headers};
 use crate::provider::quirks::{LogprobsForm, StreamUsage};
 use crate::provider::{Param, Provider, Sampling};
 
 /// Encodes a chat call.
-pub(crate) fn chat(
+///
+/// # Errors
+///
+/// When the call counts tokens (`ProtocolFacts::counted_in` names the protocol that does this), or when something that the
+/// request requires cannot be written.
+pub(super) fn encode(
+    call: Call,
     provider: &Provider,
     model: &str,
     shaped: &Shaped<'_>,
     mut prepared: Prepared<'_>,
-    stream: bool,
 ) -> Result<Encoded> {
+    if call == Call::Count {
+        return Err(no_count());
+    }
+    let stream = call == Call::Stream;
     let request = &*shaped.request;
     let fixed = &["model", "messages"];
     let mut params =

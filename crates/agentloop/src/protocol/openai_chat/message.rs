@@ -13,6 +13,7 @@ use crate::chat::{
     file_citation,
 };
 use crate::error::Result;
+use crate::protocol::messages::{not_in_response, warning};
 use crate::protocol::tool_calls::WIRE_TYPE;
 use crate::protocol::{Prepared, free_text};
 use crate::provider::Provider;
@@ -144,8 +145,7 @@ impl<'a, 'w> Messages<'a, 'w> {
     }
 
     fn warn(&mut self, kind: WarningKind, subject: String, why: impl FnOnce() -> String) {
-        let message = format!("{subject}: {}", why());
-        self.warnings.push(Warning::new(kind, subject, message));
+        self.warnings.push(warning(kind, subject, &why()));
     }
 
     fn name(&mut self, message: &'a ChatMessage, at: usize) -> Option<&'a str> {
@@ -381,22 +381,12 @@ impl<'a, 'w> Messages<'a, 'w> {
                     assistant.audio = Some(&own.data);
                     return;
                 }
-                match &audio.transcript {
-                    Some(transcript) => {
-                        assistant.text(transcript);
-                        format!(
-                            "{provider} does not accept audio in messages of the assistant: its transcript is sent"
-                        )
-                    }
-                    None => {
-                        format!("{provider} does not accept audio in messages of the assistant")
-                    }
+                if let Some(transcript) = &audio.transcript {
+                    assistant.text(transcript);
                 }
+                not_in_response(provider, part)
             }
-            other => format!(
-                "{provider} does not accept `{}` in messages of the assistant",
-                other.kind()
-            ),
+            _ => not_in_response(provider, part),
         };
         self.warn(WarningKind::Dropped, format!("messages[{at}].content[{part_at}]"), || why);
     }

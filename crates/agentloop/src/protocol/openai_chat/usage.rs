@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use crate::chat::{Reported, Usage, UsageDetails};
 use crate::protocol::ReportedCost;
-use crate::protocol::fill::{FillFields as _, fill};
+use crate::protocol::fill::fill;
 use crate::protocol::json::fill_json;
 use crate::protocol::lenient::{Int, Object};
 use crate::protocol::rest::{Kept, Rest};

@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::usage::WireUsage;
-use crate::protocol::fill::{Fill, FillFields, fill};
+use crate::protocol::fill::{Fill, FillFields, fill, fill_object};
 use crate::protocol::lenient::{Few, Int, JsonText, Object, Text};
 use crate::protocol::rest::Rest;
 use crate::protocol::room;
@@ -153,21 +153,7 @@ pub(super) struct WireToolCall<'a> {
 
 impl<'de> Fill<'de> for WireToolCall<'de> {
     fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        struct Filler<'p, 'de>(&'p mut WireToolCall<'de>);
-
-        impl<'de> Visitor<'de> for Filler<'_, 'de> {
-            type Value = ();
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a tool call")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-                self.0.fill_fields(map)
-            }
-        }
-
-        deserializer.deserialize_map(Filler(self))
+        fill_object(self, "a tool call", deserializer)
     }
 }
 

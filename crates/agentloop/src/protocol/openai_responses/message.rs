@@ -13,6 +13,7 @@ use crate::chat::{
     Warning, WarningKind,
 };
 use crate::error::Result;
+use crate::protocol::messages::warning;
 use crate::protocol::{Prepared, free_text};
 use crate::provider::Provider;
 use crate::provider::quirks::{IncludeForm, ItemForm};
@@ -107,8 +108,7 @@ impl<'a, 'w> Items<'a, 'w> {
     }
 
     fn dropped(&mut self, subject: String, why: &str) {
-        let message = format!("{subject}: {why}");
-        self.warnings.push(Warning::new(WarningKind::Dropped, subject, message));
+        self.warnings.push(warning(WarningKind::Dropped, subject, why));
     }
 
     fn push(&mut self, item: Plain<'a>) {

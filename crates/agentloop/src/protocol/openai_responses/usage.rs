@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::chat::{self, UsageDetails};
 use crate::protocol::ReportedCost;
-use crate::protocol::fill::{FillFields as _, fill};
+use crate::protocol::fill::fill;
 use crate::protocol::lenient::{Int, Object};
 use crate::protocol::rest::{Kept, Rest};
 

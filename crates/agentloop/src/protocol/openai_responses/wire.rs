@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::usage::Usage;
 use super::wire_item::WireItem;
-use crate::protocol::fill::{FillFields as _, fill};
+use crate::protocol::fill::fill;
 use crate::protocol::lenient::{Few, Int, JsonText, Object, Text};
 use crate::protocol::rest::Rest;
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nesting::{self, Tree};
 use crate::protocol::fields::{self, Fields, Name};
-use crate::protocol::fill::{Fill, FillFields};
+use crate::protocol::fill::{Fill, FillFields, fill_object};
 use crate::protocol::lenient::absent;
 use crate::protocol::room;
 
@@ -105,21 +105,7 @@ impl<'de> FillFields<'de> for WireItem<'de> {
 
 impl<'de> Fill<'de> for WireItem<'de> {
     fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        struct Filler<'p, 'de>(&'p mut WireItem<'de>);
-
-        impl<'de> Visitor<'de> for Filler<'_, 'de> {
-            type Value = ();
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-                self.0.fill_fields(map)
-            }
-        }
-
-        deserializer.deserialize_map(Filler(self))
+        fill_object(self, "an object", deserializer)
     }
 }
 

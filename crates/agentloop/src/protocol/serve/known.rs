@@ -8,6 +8,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::refused;
+use crate::chat::ToolCallPart;
 use crate::error::Error;
 
 /// A value that cannot be read: where it is, and why.
@@ -59,6 +60,22 @@ pub(in crate::protocol) fn object_of(value: Value) -> Read<Map<String, Value>> {
         Value::Object(fields) => Ok(fields),
         _ => Err(Wrong::new("", "must be an object")),
     }
+}
+
+/// Reads call `number` of message `at`, in the form that most protocols have: `{"id": …, "function": {…}}`. A call without an id
+/// gets one that no other call of the request has.
+pub(in crate::protocol) fn read_call(call: Value, at: usize, number: usize) -> Read<ToolCallPart> {
+    let mut call = object_of(call)?;
+    let id = call.text("id")?.filter(|id| !id.is_empty());
+    let id = id.unwrap_or_else(|| format!("call_{at}_{number}"));
+    let mut function = call.object("function")?.ok_or_else(|| Wrong::missing("function"))?;
+    let name = function.required_text("name").map_err(|wrong| wrong.within("function"))?;
+    let arguments = match function.any("arguments") {
+        None => "{}".to_owned(),
+        Some(Value::String(text)) => text,
+        Some(other) => other.to_string(),
+    };
+    Ok(ToolCallPart::new(id, name, arguments))
 }
 
 /// Takes fields out of an object.

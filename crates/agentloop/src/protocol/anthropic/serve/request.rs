@@ -8,7 +8,7 @@ use crate::chat::{ChatMessage, ChatRequest, MessageContent, Stop};
 use crate::error::{Error, Result};
 use crate::protocol::serve::known::{Read, Take as _, Wrong, object_of, read_object};
 use crate::protocol::serve::notes::Notes;
-use crate::protocol::serve::{Operation, Reply, ServedChat, StreamFraming, refused};
+use crate::protocol::serve::{Operation, ServedChat, StreamFraming, refused};
 
 /// The start of a block that Claude Code puts before its instructions (2.1, 2026-11). Its value changes with every
 /// request, so it would invalidate the prompt cache of any provider but Anthropic, which removes it.
@@ -40,7 +40,7 @@ pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<
 /// # Errors
 ///
 /// When the body is not a JSON object, or a known field has a form that cannot be read.
-pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
+pub(super) fn read_chat(_: &str, body: &[u8]) -> Result<ServedChat> {
     let mut fields = read_object(body)?;
     if fields.any("thread").is_some() {
         return Err(no_threads());
@@ -48,14 +48,7 @@ pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut notes = Notes::default();
     let (request, stream) = read(&mut fields, &mut notes)?;
     // The protocol always reports usage.
-    Ok(ServedChat {
-        request: ChatRequest { extra_body: fields, ..request },
-        stream,
-        include_usage: true,
-        framing: StreamFraming::Events,
-        warnings: notes.into_warnings(),
-        reply: Reply::default(),
-    })
+    Ok(ServedChat::new(request, fields, stream, StreamFraming::Events, notes))
 }
 
 /// Returns the error that makes an SDK repeat a request with the whole conversation instead of a reference to it. The SDKs

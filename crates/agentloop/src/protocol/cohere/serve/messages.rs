@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::super::growing::PLAN;
 use crate::chat::{
     ChatMessage, ContentPart, ImageUrl, MessageContent, OpaquePart, ProviderState, Role,
-    ThinkingPart, ToolCallPart,
+    ThinkingPart,
 };
-use crate::protocol::serve::known::{Read, Take as _, Wrong, object_of};
+use crate::protocol::serve::known::{Read, Take as _, Wrong, object_of, read_call};
 use crate::protocol::serve::notes::Notes;
 
 type Fields = Map<String, Value>;
@@ -52,25 +52,10 @@ pub(super) fn read(message: Value, at: usize, notes: &mut Notes) -> Read<ChatMes
     }
     for (number, call) in calls.into_iter().enumerate() {
         let call = read_call(call, at, number).map_err(|wrong| wrong.at("tool_calls", number))?;
-        parts.push(call);
+        parts.push(ContentPart::ToolCall(call));
     }
     message.content = Some(MessageContent::Parts(parts));
     Ok(message)
-}
-
-fn read_call(call: Value, at: usize, number: usize) -> Read<ContentPart> {
-    let mut call = object_of(call)?;
-    let id = call.text("id")?.filter(|id| !id.is_empty());
-    let id = id.unwrap_or_else(|| format!("call_{at}_{number}"));
-    let mut function = call.object("function")?.ok_or_else(|| Wrong::missing("function"))?;
-    let within = |wrong: Wrong| wrong.within("function");
-    let name = function.required_text("name").map_err(within)?;
-    let arguments = match function.any("arguments") {
-        None => "{}".to_owned(),
-        Some(Value::String(text)) => text,
-        Some(other) => other.to_string(),
-    };
-    Ok(ContentPart::ToolCall(ToolCallPart::new(id, name, arguments)))
 }
 
 /// Reads the content: a text, or a list of blocks.

@@ -12,9 +12,7 @@ use crate::error::Result;
 use crate::media::DataUrl;
 use crate::protocol::serve::known::{Read, Take as _, Wrong, object_of, read_object};
 use crate::protocol::serve::notes::Notes;
-use crate::protocol::serve::{
-    Operation, Reply, ServedChat, ServedEmbed, StreamFraming, VectorForm,
-};
+use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, StreamFraming, VectorForm};
 
 /// Returns what a call asks for, by its method and the end of its path. The path of the list of models is that of other protocols
 /// too, and has no header that distinguishes them: it is not this one's.
@@ -37,19 +35,12 @@ pub(super) fn route(method: &Method, path: &str, _: &HeaderMap) -> Option<Operat
 /// # Errors
 ///
 /// When the body is not a JSON object, or a known field has a form that cannot be read.
-pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
+pub(super) fn read_chat(_: &str, body: &[u8]) -> Result<ServedChat> {
     let mut fields = read_object(body)?;
     let mut notes = Notes::default();
     let (request, stream) = read(&mut fields, &mut notes)?;
     fields.retain(|_, value| !value.is_null());
-    Ok(ServedChat {
-        request: ChatRequest { extra_body: fields, ..request },
-        stream,
-        include_usage: true,
-        framing: StreamFraming::Events,
-        warnings: notes.into_warnings(),
-        reply: Reply::default(),
-    })
+    Ok(ServedChat::new(request, fields, stream, StreamFraming::Events, notes))
 }
 
 fn read(fields: &mut Map<String, Value>, notes: &mut Notes) -> Read<(ChatRequest, bool)> {
@@ -153,7 +144,7 @@ fn read_thinking(mut fields: Map<String, Value>) -> Read<Thinking> {
 /// # Errors
 ///
 /// When it is not a request of this protocol.
-pub(super) fn read_embed(body: &[u8]) -> Result<ServedEmbed> {
+pub(super) fn read_embed(_: &str, body: &[u8]) -> Result<ServedEmbed> {
     let mut fields = read_object(body)?;
     let texts = fields.texts("texts")?.ok_or_else(|| Wrong::missing("texts"))?;
     let purpose = fields.required_text("input_type")?;

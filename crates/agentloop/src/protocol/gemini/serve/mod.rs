@@ -12,51 +12,11 @@ mod stream;
 mod tools;
 mod written;
 
-use bytes::Bytes;
-use http::{HeaderMap, Method};
-
-use crate::chat::ChatResponse;
-use crate::error::{Error, Result};
-use crate::models::ModelInfo;
-use crate::protocol::serve::{Operation, Serve, ServedChat, ServedEmbed, WriteStream};
+use crate::protocol::serve::{Serve, delegate};
 
 /// A server of this protocol.
 pub(super) struct Server;
 
 impl Serve for Server {
-    fn route(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
-        request::route(method, path, headers)
-    }
-
-    fn read_chat(&self, path: &str, body: &[u8]) -> Result<ServedChat> {
-        request::read_chat(path, body)
-    }
-
-    fn read_embed(&self, path: &str, body: &[u8]) -> Result<ServedEmbed> {
-        embed::read_embed(path, body)
-    }
-
-    fn write_body(&self, response: &ChatResponse) -> Bytes {
-        response::write_body(response)
-    }
-
-    fn write_error(&self, error: &Error) -> Bytes {
-        response::write_error(error)
-    }
-
-    fn write_models(&self, models: &[ModelInfo]) -> Bytes {
-        response::write_models(models)
-    }
-
-    fn write_model(&self, model: &ModelInfo) -> Bytes {
-        response::write_model(model)
-    }
-
-    fn write_count(&self, tokens: u64) -> Bytes {
-        response::write_count(tokens)
-    }
-
-    fn stream_writer(&self, _: bool) -> Box<dyn WriteStream> {
-        Box::new(stream::StreamWriter::default())
-    }
+    delegate!(route, read_chat, read_embed, write_body, write_others, write_count, stream_writer);
 }

@@ -11,7 +11,9 @@ use crate::error::Result;
 use crate::percent;
 use crate::protocol::serve::known::{Read, Take as _, Wrong, read_object};
 use crate::protocol::serve::notes::Notes;
-use crate::protocol::serve::{Operation, Reply, ServedChat, StreamFraming};
+use crate::protocol::serve::{Operation, ServedChat, StreamFraming};
+
+pub(super) use super::embed::read_embed;
 
 /// Returns what a call asks for, by its method and the end of its path. The list of models shares its path with other
 /// protocols: it is this one's under the API's version, or with a key in this protocol's header or query.
@@ -90,17 +92,11 @@ pub(super) fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
     let request = read(model, &mut fields, &mut notes)?;
     let stream = method == "streamGenerateContent";
     let is_sse = query.split('&').any(|pair| matches!(pair, "alt=sse" | "$alt=sse" | "%24alt=sse"));
-    Ok(ServedChat {
-        request: ChatRequest { extra_body: fields, ..request },
-        stream,
-        include_usage: true,
-        framing: match stream && !is_sse {
-            true => StreamFraming::Array,
-            false => StreamFraming::Events,
-        },
-        warnings: notes.into_warnings(),
-        reply: Reply::default(),
-    })
+    let framing = match stream && !is_sse {
+        true => StreamFraming::Array,
+        false => StreamFraming::Events,
+    };
+    Ok(ServedChat::new(request, fields, stream, framing, notes))
 }
 
 fn read(model: String, fields: &mut Map<String, Value>, notes: &mut Notes) -> Read<ChatRequest> {

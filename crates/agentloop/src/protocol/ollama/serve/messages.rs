@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
-use crate::chat::{ChatMessage, ContentPart, MessageContent, ThinkingPart, ToolCallPart};
+use crate::chat::{ChatMessage, ContentPart, MessageContent, ThinkingPart};
 use crate::media::{DataUrl, audio_format};
-use crate::protocol::serve::known::{Read, Take as _, Wrong, object_of};
+use crate::protocol::serve::known::{Read, Take as _, Wrong, object_of, read_call};
 use crate::protocol::serve::notes::Notes;
 
 /// The messages of a request while they are read.
@@ -67,19 +67,9 @@ impl Messages {
     }
 
     fn call(&mut self, call: Value, at: usize, number: usize) -> Read<ContentPart> {
-        let mut call = object_of(call)?;
-        let id = call.text("id")?.filter(|id| !id.is_empty());
-        let id = id.unwrap_or_else(|| format!("call_{at}_{number}"));
-        let mut function = call.object("function")?.ok_or_else(|| Wrong::missing("function"))?;
-        let within = |wrong: Wrong| wrong.within("function");
-        let name = function.required_text("name").map_err(within)?;
-        let arguments = match function.any("arguments") {
-            None => "{}".to_owned(),
-            Some(Value::String(text)) => text,
-            Some(object) => object.to_string(),
-        };
-        self.waiting.push_back((name.clone(), id.clone()));
-        Ok(ContentPart::ToolCall(ToolCallPart::new(id, name, arguments)))
+        let call = read_call(call, at, number)?;
+        self.waiting.push_back((call.name.clone(), call.id.clone()));
+        Ok(ContentPart::ToolCall(call))
     }
 
     /// Reads the result of a tool. Without the id of the call, it is of the first call of that tool that waits, or of the first

@@ -1,6 +1,6 @@
 //! Reads requests. Unknown fields are kept.
 
-use http::Method;
+use http::{HeaderMap, Method};
 use serde_json::{Map, Value};
 
 use super::messages::Messages;
@@ -11,12 +11,10 @@ use crate::chat::{
 use crate::error::Result;
 use crate::protocol::serve::known::{Read, Take as _, Wrong, read_object};
 use crate::protocol::serve::notes::Notes;
-use crate::protocol::serve::{
-    Operation, Reply, ServedChat, ServedEmbed, StreamFraming, VectorForm,
-};
+use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, StreamFraming, VectorForm};
 
 /// Returns what a call asks for, by its method and the end of its path.
-pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
+pub(super) fn route(method: &Method, path: &str, _: &HeaderMap) -> Option<Operation> {
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     if method == Method::POST && path.ends_with("/api/chat") {
         Some(Operation::Chat)
@@ -34,19 +32,12 @@ pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
 /// # Errors
 ///
 /// When the body is not a JSON object, or a known field has a form that cannot be read.
-pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
+pub(super) fn read_chat(_: &str, body: &[u8]) -> Result<ServedChat> {
     let mut fields = read_object(body)?;
     let mut notes = Notes::default();
     let (request, stream) = read(&mut fields, &mut notes)?;
     fields.retain(|_, value| !value.is_null());
-    Ok(ServedChat {
-        request: ChatRequest { extra_body: fields, ..request },
-        stream,
-        include_usage: true,
-        framing: StreamFraming::Lines,
-        warnings: notes.into_warnings(),
-        reply: Reply::default(),
-    })
+    Ok(ServedChat::new(request, fields, stream, StreamFraming::Lines, notes))
 }
 
 fn read(fields: &mut Map<String, Value>, notes: &mut Notes) -> Read<(ChatRequest, bool)> {
@@ -135,7 +126,7 @@ fn read_think(fields: &mut Map<String, Value>, request: &mut ChatRequest) -> Rea
 /// # Errors
 ///
 /// When it is not a request of this protocol.
-pub(super) fn read_embed(body: &[u8]) -> Result<ServedEmbed> {
+pub(super) fn read_embed(_: &str, body: &[u8]) -> Result<ServedEmbed> {
     let mut fields = read_object(body)?;
     let texts = match fields.any("input") {
         Some(Value::String(text)) => vec![text],

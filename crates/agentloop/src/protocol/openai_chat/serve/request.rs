@@ -1,6 +1,6 @@
 //! Reads requests. Unknown fields are kept.
 
-use http::Method;
+use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
 use super::messages::Messages;
@@ -14,8 +14,10 @@ use crate::protocol::openai::serve::fields::{
 use crate::protocol::openai::serve::tools::Tools;
 use crate::protocol::serve::{Operation, Reply, ServedChat, StreamFraming};
 
+pub(super) use crate::protocol::openai::serve::read_embed;
+
 /// Returns what a call asks for, by its method and the end of its path.
-pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
+pub(super) fn route(method: &Method, path: &str, _: &HeaderMap) -> Option<Operation> {
     let end = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     match method == Method::POST && end.ends_with("/chat/completions") {
         true => Some(Operation::Chat),
@@ -28,7 +30,7 @@ pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
 /// # Errors
 ///
 /// When the body is not a JSON object, or a known field has a form that cannot be read.
-pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
+pub(super) fn read_chat(_: &str, body: &[u8]) -> Result<ServedChat> {
     let mut fields = fields::body(body)?;
     let stream = take(&mut fields, "stream")?.unwrap_or(false);
     let options: Option<Fields> = take(&mut fields, "stream_options")?;

@@ -11,6 +11,8 @@ use crate::protocol::openai::serve::write::{chat_annotation, tokens};
 use crate::protocol::openai::serve::{CallForm, Remembered};
 use crate::protocol::serve::Reply;
 
+pub(super) use crate::protocol::openai::serve::{write_error, write_model, write_models};
+
 /// Writes the body of a complete response.
 pub(super) fn write_body(response: &ChatResponse, reply: &Reply) -> Bytes {
     let choices: Vec<Value> =

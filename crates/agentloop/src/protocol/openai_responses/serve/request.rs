@@ -1,6 +1,6 @@
 //! Reads requests. Unknown fields are kept.
 
-use http::Method;
+use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
 use super::echo;
@@ -15,8 +15,10 @@ use crate::protocol::openai::serve::fields::{
 use crate::protocol::openai::serve::tools::Tools;
 use crate::protocol::serve::{Operation, Reply, ServedChat, StreamFraming};
 
+pub(super) use crate::protocol::openai::serve::read_embed;
+
 /// Returns what a call asks for, by its method and the end of its path.
-pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
+pub(super) fn route(method: &Method, path: &str, _: &HeaderMap) -> Option<Operation> {
     let end = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     if method == Method::POST && end.ends_with("/responses") {
         Some(Operation::Chat)
@@ -33,7 +35,7 @@ pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
 ///
 /// When the body is not a JSON object, when a known field has a form that cannot be read, or when the request refers to
 /// a response that the server does not have.
-pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
+pub(super) fn read_chat(_: &str, body: &[u8]) -> Result<ServedChat> {
     let mut fields = fields::body(body)?;
     let stream = take(&mut fields, "stream")?.unwrap_or(false);
     refuse_stored(&fields)?;

@@ -12,6 +12,8 @@ use crate::protocol::openai::serve::fields::Fields;
 use crate::protocol::openai::serve::write::tokens;
 use crate::protocol::serve::Reply;
 
+pub(super) use crate::protocol::openai::serve::{write_error, write_model, write_models};
+
 /// Writes the body of a complete response: of its first choice, because the wire has no others.
 pub(super) fn write_body(response: &ChatResponse, reply: &Reply) -> Bytes {
     let mut to = Vec::new();
