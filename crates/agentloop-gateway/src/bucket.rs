@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-const MINUTE: Duration = Duration::from_secs(60);
+/// The time whose units a full bucket holds.
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 
 /// The longest time for which one request can use up an allowance. A provider that reports a wrong usage must not block a key
 /// for longer.
@@ -14,7 +15,7 @@ const MOST: Duration = Duration::from_secs(60 * 60);
 /// library's. The rate is an argument, because a new configuration changes it, and a share of it applies while Redis cannot be
 /// reached.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Bucket {
+pub(crate) struct Bucket {
     full_at: Option<Instant>,
 }
 
@@ -27,7 +28,10 @@ impl Bucket {
     }
 
     /// Returns how long to wait until so many units can be taken. More than the bucket holds waits for a full one.
-    pub(super) fn wait(&self, now: Instant, units: u64, per_minute: u64) -> Duration {
+    pub(crate) fn wait(&self, now: Instant, units: u64, per_minute: u64) -> Duration {
+        if units == 0 {
+            return Duration::ZERO;
+        }
         if per_minute == 0 {
             return MINUTE;
         }
@@ -38,15 +42,31 @@ impl Bucket {
     }
 
     /// Takes so many units, even if there are fewer.
-    pub(super) fn take(&mut self, now: Instant, units: u64, per_minute: u64) {
+    pub(crate) fn take(&mut self, now: Instant, units: u64, per_minute: u64) {
         let full_at = self.full_at.map_or(now, |full| full.max(now));
         self.full_at = full_at.checked_add(Self::time_of(units, per_minute));
     }
 
+    /// Takes units that are allowed by more than this rate. The bucket becomes empty, but owes nothing.
+    #[cfg(feature = "redis")]
+    pub(crate) fn drain(&mut self, now: Instant, units: u64, per_minute: u64) {
+        self.take(now, units, per_minute);
+        self.full_at = self.full_at.map(|full| full.min(now + MINUTE));
+    }
+
     /// Adds so many units. What does not fit is lost.
-    pub(super) fn give_back(&mut self, units: u64, per_minute: u64) {
+    pub(crate) fn give_back(&mut self, units: u64, per_minute: u64) {
         let time = Self::time_of(units, per_minute);
         self.full_at = self.full_at.and_then(|full| full.checked_sub(time));
+    }
+
+    /// Takes more units, or gives some back if the number is negative.
+    #[cfg(feature = "redis")]
+    pub(crate) fn correct(&mut self, now: Instant, units: i64, per_minute: u64) {
+        match units >= 0 {
+            true => self.take(now, units.unsigned_abs(), per_minute),
+            false => self.give_back(units.unsigned_abs(), per_minute),
+        }
     }
 }
 
@@ -78,5 +98,20 @@ mod tests {
         bucket.give_back(u64::MAX, 60);
         assert_eq!(bucket.wait(now, 60, 60), Duration::ZERO);
         assert_eq!(bucket.wait(now, 1, 0), MINUTE, "nothing is allowed");
+    }
+
+    #[cfg(feature = "redis")]
+    #[test]
+    fn a_bucket_that_was_drained_owes_nothing() {
+        let (now, mut bucket) = (Instant::now(), Bucket::default());
+        for _ in 0..1_000 {
+            bucket.drain(now, 1, 60);
+        }
+        assert_eq!(bucket.wait(now, 1, 60), Duration::from_secs(1));
+        bucket.correct(now, -1, 60);
+        assert_eq!(bucket.wait(now, 1, 60), Duration::ZERO);
+        bucket.correct(now, i64::MAX, 60);
+        assert!(bucket.wait(now, 1, 60) <= MOST + MINUTE);
+        assert_eq!(bucket.wait(now, 0, 60), Duration::ZERO, "nothing is taken");
     }
 }

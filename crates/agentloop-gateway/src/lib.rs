@@ -27,6 +27,7 @@
 
 mod account;
 mod body;
+mod bucket;
 mod cache;
 mod call;
 #[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "only Redis connects gateways"))]

@@ -3,7 +3,6 @@
 //! A request *enters* (limits of requests, tokens and concurrency), each of its calls to a provider *reserves* the most that it is
 //! expected to cost, and *settles* what it did cost. `docs/adr/0019-money-is-reserved-journaled-and-settled.md` says why.
 
-mod bucket;
 mod estimate;
 mod health;
 mod hold;

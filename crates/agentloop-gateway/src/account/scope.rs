@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use agentloop::{GatewayBudget, GatewayPeriod, Usd};
 use tokio::time::Instant;
 
-use super::bucket::Bucket;
 use super::window::{Starts, place};
+use crate::bucket::Bucket;
 use crate::store::{Limits, RowFilter};
 
 /// The name of a key or a team.

@@ -5,6 +5,8 @@ use std::time::Duration;
 use agentloop::relay::RelayError;
 use agentloop::{Error, ErrorKind};
 
+use super::Call;
+use crate::account::{Estimate, Hold};
 use crate::route::{Blame, Busy, Member, Plan, blame};
 
 /// The longest wait before the same provider is called again. If it asks for more, the client gets the error.
@@ -44,6 +46,51 @@ impl Attempts {
         self.tried[self.next] = true;
         self.count += 1;
         Ok((member.clone(), member.begin()))
+    }
+
+    /// Returns the model and the key of the next call, and a reservation for it: every request that a provider may charge for
+    /// has one.
+    ///
+    /// # Errors
+    ///
+    /// When there is no next call, or when a budget does not allow it.
+    pub(super) async fn reserve(
+        &mut self,
+        call: &Call,
+        estimate: &Estimate,
+    ) -> Result<(Member, Busy, Hold), RelayError> {
+        let (member, busy) = self.begin()?;
+        match call.reserve(&member, estimate).await {
+            Ok(hold) => Ok((member, busy, hold)),
+            Err(error) => {
+                // It was not called.
+                self.count -= 1;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Records how a call ended, and returns its result. Returns `None` after the wait for the next call.
+    ///
+    /// # Errors
+    ///
+    /// The error of the call, if another call cannot help.
+    pub(super) async fn settle<T>(
+        &mut self,
+        member: &Member,
+        hold: Hold,
+        result: Result<T, RelayError>,
+    ) -> Result<Option<(T, Hold)>, RelayError> {
+        match result {
+            Ok(begun) => {
+                member.succeeded();
+                Ok(Some((begun, hold)))
+            }
+            Err(failed) => {
+                hold.fail(&failed.error);
+                self.failed(member, failed).await.map(|()| None)
+            }
+        }
     }
 
     /// Records a call that failed, and waits until the next one.

@@ -175,25 +175,10 @@ async fn answer(
     strict: bool,
 ) -> Result<(Begun, Member, Busy, Hold), RelayError> {
     loop {
-        let (member, busy) = attempts.begin()?;
-        let hold = match call.reserve(&member, &asked.estimate).await {
-            Ok(hold) => hold,
-            Err(error) => {
-                // It was not called.
-                attempts.count -= 1;
-                return Err(error.into());
-            }
-        };
-        // Every request that a provider may charge for has a reservation.
-        match sent_once(begin(call, asked, &member, strict)).await {
-            Ok(begun) => {
-                member.succeeded();
-                return Ok((begun, member, busy, hold));
-            }
-            Err(failed) => {
-                hold.fail(&failed.error);
-                attempts.failed(&member, failed).await?;
-            }
+        let (member, busy, hold) = attempts.reserve(call, &asked.estimate).await?;
+        let begun = sent_once(begin(call, asked, &member, strict)).await;
+        if let Some((begun, hold)) = attempts.settle(&member, hold, begun).await? {
+            return Ok((begun, member, busy, hold));
         }
     }
 }

@@ -170,24 +170,10 @@ async fn embed_any(
     attempts: &mut Attempts,
 ) -> Result<(Vectors, Member, Hold), RelayError> {
     loop {
-        let (member, _busy) = attempts.begin()?;
-        let hold = match call.reserve(&member, &asked.estimate).await {
-            Ok(hold) => hold,
-            Err(error) => {
-                // It was not called.
-                attempts.count -= 1;
-                return Err(error.into());
-            }
-        };
-        match sent_once(embed_one(call, asked, &member)).await {
-            Ok(vectors) => {
-                member.succeeded();
-                return Ok((vectors, member, hold));
-            }
-            Err(failed) => {
-                hold.fail(&failed.error);
-                attempts.failed(&member, failed).await?;
-            }
+        let (member, _busy, hold) = attempts.reserve(call, &asked.estimate).await?;
+        let vectors = sent_once(embed_one(call, asked, &member)).await;
+        if let Some((vectors, hold)) = attempts.settle(&member, hold, vectors).await? {
+            return Ok((vectors, member, hold));
         }
     }
 }

@@ -7,9 +7,9 @@ use agentloop::{GatewayWithoutRedis, Usd};
 use tokio::time::Instant;
 
 use super::amount::to_picos;
-use super::bucket::Bucket;
 use super::script::{EntryResult, Results};
 use super::table::{Base, Batch, ClaimWait, Decided, Down, Seen, Table, WindowState};
+use crate::bucket::Bucket;
 use crate::cluster::{Budget, Rates, Refusal, Window};
 
 /// A node that made a step within this time was not alone for longer: one and a half beats. On a slow network nodes often lose Redis for

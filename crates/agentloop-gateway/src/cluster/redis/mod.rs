@@ -17,7 +17,6 @@
 //! cannot be put back without counting twice; other gateways have had both defects (LiteLLM #28247, #30460).
 
 mod amount;
-mod bucket;
 mod connection;
 mod decide;
 mod ledger;

@@ -7,6 +7,7 @@ use redis::{Cmd, Script};
 
 use super::amount::to_nanos;
 use super::table::Batch;
+use crate::bucket::MINUTE;
 use crate::cluster::Window;
 
 /// What all keys begin with. The braces put them on one node of a cluster, because a step uses keys and teams at once.
@@ -16,7 +17,7 @@ const PREFIX: &str = "{agentloop}:gateway";
 pub(super) const LEASE: Duration = Duration::from_secs(5);
 
 /// The size of the buckets: an unused limit allows as much at once as in a minute.
-pub(super) const BURST: Duration = Duration::from_secs(60);
+pub(super) const BURST: Duration = MINUTE;
 
 /// How long a window is kept after its end.
 const KEEP: Duration = Duration::from_secs(2 * 86_400);

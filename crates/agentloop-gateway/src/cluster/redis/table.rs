@@ -12,7 +12,7 @@ use agentloop::GatewayWithoutRedis;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::bucket::Bucket;
+use crate::bucket::Bucket;
 use crate::cluster::{Budget, Rates, Refusal, Window};
 
 /// The most claims, and the most entries, of one step. It bounds the time that Redis is busy.
