@@ -4,8 +4,8 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use serde::Serialize;
 
-use crate::screen::status;
-use crate::{printable, prompt};
+use crate::printable;
+use crate::screen::{status, terminal};
 
 /// Writes data to stdout. The output is buffered until [`flush`](Self::flush).
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Output {
 
     /// Returns the width of the terminal in columns; `None` if stdout is not a terminal.
     pub(crate) fn width(&self) -> Option<usize> {
-        self.terminal.then(|| prompt::terminal_size(io::stdout()).0)
+        self.terminal.then(|| terminal::size_of(io::stdout()).0)
     }
 
     pub(crate) fn write_text(&mut self, text: &str) -> io::Result<()> {

@@ -14,12 +14,10 @@ use agentloop::BoxFuture;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::printable::FRAME;
+use crate::screen::terminal;
 
 /// The pause before a question is shown. People need longer than this to read and react.
 const PAUSE: Duration = Duration::from_millis(400);
-
-/// The size (columns, rows) that is assumed if the terminal does not report one.
-const DEFAULT_SIZE: (usize, usize) = (80, 24);
 
 /// The smallest and the largest width that lines are folded to.
 const WIDTHS: std::ops::RangeInclusive<usize> = 20..=400;
@@ -45,7 +43,7 @@ impl Prompt {
         is_terminal.then_some(Self {
             notes,
             ask: |notes, text| Box::pin(ask(notes, text)),
-            size: || terminal_size(std::io::stderr()),
+            size: || terminal::size_of(std::io::stderr()),
         })
     }
 
@@ -268,22 +266,6 @@ impl Hidden {
     fn start() -> std::io::Result<Self> {
         Err(std::io::Error::other("pipe the key in, because input cannot be hidden here"))
     }
-}
-
-/// Returns the columns and rows of a terminal.
-#[cfg(unix)]
-pub(crate) fn terminal_size(terminal: impl std::os::fd::AsFd) -> (usize, usize) {
-    match rustix::termios::tcgetwinsize(terminal) {
-        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
-            (usize::from(size.ws_col), usize::from(size.ws_row))
-        }
-        _ => DEFAULT_SIZE,
-    }
-}
-
-#[cfg(not(unix))]
-pub(crate) fn terminal_size<T>(_: T) -> (usize, usize) {
-    DEFAULT_SIZE
 }
 
 #[cfg(test)]

@@ -17,19 +17,31 @@ pub(crate) fn has_colors() -> bool {
 }
 
 /// Returns the current size of the terminal: columns and rows.
-#[cfg(unix)]
 pub(crate) fn size() -> (usize, usize) {
-    let known = |size: rustix::termios::Winsize| {
-        (size.ws_col > 0 && size.ws_row > 0)
-            .then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
-    };
-    let of_stderr = rustix::termios::tcgetwinsize(std::io::stderr()).ok().and_then(known);
-    let of_stdout = || rustix::termios::tcgetwinsize(std::io::stdout()).ok().and_then(known);
-    of_stderr.or_else(of_stdout).unwrap_or(DEFAULT_SIZE)
+    let stdout = || reported_size(std::io::stdout());
+    reported_size(std::io::stderr()).or_else(stdout).unwrap_or(DEFAULT_SIZE)
+}
+
+/// Returns the current size of one terminal: columns and rows.
+#[cfg(unix)]
+pub(crate) fn size_of(terminal: impl std::os::fd::AsFd) -> (usize, usize) {
+    reported_size(terminal).unwrap_or(DEFAULT_SIZE)
+}
+
+#[cfg(unix)]
+fn reported_size(terminal: impl std::os::fd::AsFd) -> Option<(usize, usize)> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    (size.ws_col > 0 && size.ws_row > 0)
+        .then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
 /// Returns the size that is assumed of a terminal: columns and rows.
 #[cfg(not(unix))]
-pub(crate) fn size() -> (usize, usize) {
+pub(crate) fn size_of<T>(_: T) -> (usize, usize) {
     DEFAULT_SIZE
+}
+
+#[cfg(not(unix))]
+fn reported_size<T>(_: T) -> Option<(usize, usize)> {
+    None
 }
