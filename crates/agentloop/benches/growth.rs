@@ -21,8 +21,8 @@ use std::pin::pin;
 use std::process::Command;
 use std::task::{Context, Poll, Waker};
 
+use agentloop::AgentLoop;
 use agentloop::inspect::{self, DecodeOptions, HttpResponse};
-use agentloop::{AgentLoop, Protocol};
 use hostile::{SHAPES, Sent, Shape};
 
 const TIMES: [usize; 3] = [1, 4, 16];
@@ -72,7 +72,7 @@ fn decode(ai: &AgentLoop, sent: &Sent) {
     let mut options = DecodeOptions::new(sent.provider);
     options.model = Some(sent.model.to_owned());
     options.stream = sent.stream;
-    options.protocol = sent.responses.then_some(Protocol::OpenAiResponses);
+    options.protocol = sent.protocol;
     let mut answer = HttpResponse::new(bytes::Bytes::new());
     answer.pieces.clone_from(&sent.pieces);
     let Ok(mut stream) = inspect::decode(ai, &options, answer) else { return };

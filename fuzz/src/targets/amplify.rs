@@ -46,7 +46,9 @@ pub(super) fn check(bytes: &[u8]) {
     let mut options = DecodeOptions::new(provider);
     options.protocol = Some(protocol);
     options.stream = stream;
-    let body = if stream { amplified_stream(bytes, pick) } else { amplified(bytes, pick) };
+    // What ends an event, and what its data begins with: the streams of Ollama are lines.
+    let form = if protocol == Protocol::Ollama { ("\n", "") } else { ("\n\n", "data: ") };
+    let body = if stream { amplified_stream(bytes, pick, form) } else { amplified(bytes, pick) };
     let Some(body) = body else { return };
     let length = body.len();
     let counted = allocation_counter::measure(|| {
@@ -66,9 +68,9 @@ pub(super) fn check(bytes: &[u8]) {
 }
 
 /// A stream of which one event is amplified and comes again and again.
-fn amplified_stream(bytes: &[u8], pick: u8) -> Option<Vec<u8>> {
+fn amplified_stream(bytes: &[u8], pick: u8, (end, name): (&str, &str)) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let events: Vec<&str> = text.split("\n\n").collect();
+    let events: Vec<&str> = text.split(end).collect();
     let at = usize::from(pick) % events.len();
     let (before, data) = events[at].split_once("data:").unwrap_or(("", events[at]));
     let many = amplified(data.trim().as_bytes(), pick / 8)?;
@@ -77,11 +79,11 @@ fn amplified_stream(bytes: &[u8], pick: u8) -> Option<Vec<u8>> {
         0 => (String::from_utf8(many).ok()?, 1),
         _ => (data.trim().to_owned(), LONG / (data.len() + 16) + 1),
     };
-    let event = format!("{before}data: {data}\n\n");
-    let mut out = events[..at].join("\n\n");
-    out.push_str("\n\n");
+    let event = format!("{before}{name}{data}{end}");
+    let mut out = events[..at].join(end);
+    out.push_str(end);
     out.push_str(&event.repeat(times));
-    out.push_str(&events[at + 1..].join("\n\n"));
+    out.push_str(&events[at + 1..].join(end));
     Some(out.into_bytes())
 }
 

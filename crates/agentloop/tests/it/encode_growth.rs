@@ -7,15 +7,19 @@
 use std::time::Duration;
 
 use agentloop::inspect;
-use agentloop::{AgentLoop, ChatMessage, ChatRequest, ContentPart, ToolCallPart, ToolDefinition};
+use agentloop::{
+    AgentLoop, ChatMessage, ChatRequest, ContentPart, Protocol, ToolCallPart, ToolDefinition,
+};
 use serde_json::json;
 
 /// One target for each protocol and each pattern of ids.
-const TARGETS: [&str; 4] = [
+const TARGETS: [&str; 6] = [
     "openai/gpt-5.5",
     "mistral/mistral-large-latest",
     "anthropic/claude-opus-4-5",
     "google/gemini-3-pro-preview",
+    "cohere/command-a-03-2025",
+    "ollama/qwen3",
 ];
 
 /// How much more may be allocated than the input has grown: tables grow by doubling.
@@ -50,6 +54,7 @@ fn assert_linear(what: &str, base: usize, make: impl Fn(usize) -> ChatRequest) {
         for size in [base, 4 * base, 16 * base] {
             let mut request = make(size);
             request.model = target.to_owned();
+            request.protocol = target.starts_with("ollama/").then_some(Protocol::Ollama);
             let encode = || drop(inspect::encode(&ai, &request, true).unwrap());
             encode();
             let used = allocation_counter::measure(encode);

@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use agentloop::Protocol;
 use bytes::Bytes;
 
 /// A response as a provider sends it.
@@ -13,19 +14,19 @@ pub(crate) struct Sent {
     pub(crate) model: &'static str,
     pub(crate) stream: bool,
     pub(crate) pieces: Vec<Bytes>,
-    /// Whether it is of the Responses protocol.
-    pub(crate) responses: bool,
+    /// Another protocol than the provider's own.
+    pub(crate) protocol: Option<Protocol>,
 }
 
 impl Sent {
     pub(crate) fn whole(provider: &'static str, body: impl Into<Bytes>) -> Self {
-        Self { provider, model: "m", stream: false, pieces: vec![body.into()], responses: false }
+        Self { provider, model: "m", stream: false, pieces: vec![body.into()], protocol: None }
     }
 
     pub(crate) fn stream(provider: &'static str, events: impl IntoIterator<Item = String>) -> Self {
         let piece = |event: String| Bytes::from(format!("data: {event}\n\n"));
         let pieces = events.into_iter().map(piece).collect();
-        Self { provider, model: "m", stream: true, pieces, responses: false }
+        Self { provider, model: "m", stream: true, pieces, protocol: None }
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -107,7 +108,7 @@ pub(crate) fn responses(output: &str) -> Sent {
     let body = format!(
         r#"{{"id":"a","object":"response","status":"completed","model":"m","output":{output}}}"#
     );
-    Sent { responses: true, ..Sent::whole("openai", body) }
+    Sent { protocol: Some(Protocol::OpenAiResponses), ..Sent::whole("openai", body) }
 }
 
 fn responses_stream(events: impl Iterator<Item = String>) -> Sent {
@@ -115,7 +116,41 @@ fn responses_stream(events: impl Iterator<Item = String>) -> Sent {
         r#"{"type":"response.created","response":{"id":"a","object":"response","model":"m"}}"#;
     let end = r#"{"type":"response.completed","response":{"id":"a","status":"completed"}}"#;
     let events = [start.to_owned()].into_iter().chain(events).chain([end.to_owned()]);
-    Sent { responses: true, ..Sent::stream("openai", events) }
+    Sent { protocol: Some(Protocol::OpenAiResponses), ..Sent::stream("openai", events) }
+}
+
+/// A whole body of Ollama's own API.
+fn ollama(message: &str, beside: &str) -> Sent {
+    let body = format!(
+        r#"{{"model":"m","created_at":"2026-11-18T00:00:00Z","message":{message},"done":true,"done_reason":"stop"{beside}}}"#
+    );
+    Sent { protocol: Some(Protocol::Ollama), ..Sent::whole("ollama", body) }
+}
+
+/// A stream of Ollama's own API: lines.
+fn ollama_stream(messages: impl Iterator<Item = String>) -> Sent {
+    let line = |message: String| {
+        Bytes::from(format!(r#"{{"model":"m","message":{message},"done":false}}"#) + "\n")
+    };
+    let end = r#"{"model":"m","message":{"content":""},"done":true,"done_reason":"stop"}"#;
+    let pieces = messages.map(line).chain([Bytes::from(format!("{end}\n"))]).collect();
+    let stream = Sent { stream: true, pieces, ..Sent::whole("ollama", "") };
+    Sent { protocol: Some(Protocol::Ollama), ..stream }
+}
+
+/// A whole body of Cohere's own API.
+fn cohere(message: &str, beside: &str) -> Sent {
+    Sent::whole(
+        "cohere",
+        format!(r#"{{"id":"a","message":{message},"finish_reason":"COMPLETE"{beside}}}"#),
+    )
+}
+
+/// A stream of Cohere's own API.
+fn cohere_stream(events: impl Iterator<Item = String>) -> Sent {
+    let start = r#"{"type":"message-start","id":"a","delta":{"message":{"role":"assistant"}}}"#;
+    let end = r#"{"type":"message-end","delta":{"finish_reason":"COMPLETE"}}"#;
+    Sent::stream("cohere", [start.to_owned()].into_iter().chain(events).chain([end.to_owned()]))
 }
 
 const fn shape(name: &'static str, elements: usize, make: fn(usize) -> Sent) -> Shape {
@@ -431,5 +466,123 @@ pub(crate) const SHAPES: &[Shape] = &[
         responses_stream((0..n).map(|_| {
             r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"item_id":"m","delta":"word "}"#.to_owned()
         }))
+    }),
+    shape("ollama: tool calls", 250, |n| {
+        let call = r#"{"function":{"name":"f","arguments":{}}}"#;
+        ollama(&format!(r#"{{"content":"","tool_calls":{}}}"#, same(n, call)), "")
+    }),
+    shape("ollama: tool calls of one id", 250, |n| {
+        let call = r#"{"id":"c","function":{"name":"f","arguments":{}}}"#;
+        ollama(&format!(r#"{{"content":"","tool_calls":{}}}"#, same(n, call)), "")
+    }),
+    shape("ollama: empty tool calls", 250, |n| {
+        ollama(&format!(r#"{{"content":"a","tool_calls":{}}}"#, same(n, "{}")), "")
+    }),
+    shape("ollama: streamed tool calls", 250, |n| {
+        ollama_stream((0..n).map(|at| {
+            format!(
+                r#"{{"content":"","tool_calls":[{{"id":"c{at}","function":{{"name":"f","arguments":{{}}}}}}]}}"#
+            )
+        }))
+    }),
+    shape("ollama: images", 250, |n| {
+        ollama(&format!(r#"{{"content":"a","images":{}}}"#, same(n, r#""iVBORw0KGgo=""#)), "")
+    }),
+    shape("ollama: log probabilities", 250, |n| {
+        let token = r#"{"token":"a","logprob":-1,"top_logprobs":[{"token":"b","logprob":-2}]}"#;
+        ollama(r#"{"content":"a"}"#, &format!(r#","logprobs":{}"#, same(n, token)))
+    }),
+    shape("ollama: tokens of a context", 500, |n| {
+        ollama(r#"{"content":"a"}"#, &format!(r#","context":{}"#, same(n, "1")))
+    }),
+    shape("ollama: unknown fields", 500, |n| {
+        ollama(r#"{"content":"a"}"#, &format!(r#","timings":{}"#, same(n, r#"{"":0}"#)))
+    }),
+    shape("ollama: texts between thoughts", 250, |n| {
+        ollama_stream((0..n).flat_map(|_| {
+            [r#"{"content":"a"}"#.to_owned(), r#"{"content":"","thinking":"b"}"#.to_owned()]
+        }))
+    }),
+    shape("ollama: words one by one", 500, |n| {
+        ollama_stream((0..n).map(|_| r#"{"content":"word "}"#.to_owned()))
+    }),
+    shape("ollama: a whole text", 5_000, |n| {
+        ollama(&format!(r#"{{"content":"{}"}}"#, "word ".repeat(n)), "")
+    }),
+    shape("cohere: tool calls", 250, |n| {
+        let call = |at| format!(r#"{{"id":"c{at}","function":{{"name":"f","arguments":"{{}}"}}}}"#);
+        cohere(&format!(r#"{{"tool_plan":"p","tool_calls":{}}}"#, list(n, call)), "")
+    }),
+    shape("cohere: tool calls of one id", 250, |n| {
+        let call = r#"{"id":"c","function":{"name":"f","arguments":"{}"}}"#;
+        cohere(&format!(r#"{{"tool_calls":{}}}"#, same(n, call)), "")
+    }),
+    shape("cohere: streamed tool calls that stay open", 250, |n| {
+        cohere_stream((0..n).flat_map(|at| {
+            let call = format!(r#"{{"id":"c{at}","function":{{"name":"f","arguments":""}}}}"#);
+            [
+                format!(
+                    r#"{{"type":"tool-call-start","index":{at},"delta":{{"message":{{"tool_calls":{call}}}}}}}"#
+                ),
+                format!(
+                    r#"{{"type":"tool-call-delta","index":{},"delta":{{"message":{{"tool_calls":{{"function":{{"arguments":"1"}}}}}}}}}}"#,
+                    at / 2
+                ),
+            ]
+        }))
+    }),
+    shape("cohere: sources of a citation", 250, |n| {
+        let source = r#"{"type":"document","id":"d","document":{"title":"t","text":"a"}}"#;
+        let citation = format!(r#"{{"start":0,"end":1,"text":"a","sources":{}}}"#, same(n, source));
+        let content = r#"[{"type":"text","text":"a"}]"#;
+        cohere(&format!(r#"{{"content":{content},"citations":[{citation}]}}"#), "")
+    }),
+    shape("cohere: one long source and many citations", 250, |n| {
+        let source = format!(
+            r#"{{"type":"document","id":"d","document":{{"text":"{}"}}}}"#,
+            "t".repeat(10 * n)
+        );
+        let long = format!(r#"{{"start":0,"end":1,"text":"a","sources":[{source}]}}"#);
+        let short = r#"{"start":0,"end":1,"text":"a","sources":[{"type":"document","id":"d"}]}"#;
+        let citations = format!("[{long},{}", &same(n, short)[1..]);
+        let content = r#"[{"type":"text","text":"a"}]"#;
+        cohere(&format!(r#"{{"content":{content},"citations":{citations}}}"#), "")
+    }),
+    shape("cohere: citations of a long text", 100, |n| {
+        let citation = |at| {
+            format!(
+                r#"{{"start":{at},"end":{},"text":"no such","sources":[{{"type":"document","id":"d{at}"}}]}}"#,
+                at + 9
+            )
+        };
+        let content = format!(r#"[{{"type":"text","text":"{}"}}]"#, "ä word ".repeat(n));
+        cohere(&format!(r#"{{"content":{content},"citations":{}}}"#, list(n, citation)), "")
+    }),
+    shape("cohere: streamed citations", 250, |n| {
+        cohere_stream((0..n).map(|at| {
+            let citation = format!(
+                r#"{{"start":0,"end":1,"text":"a","sources":[{{"type":"document","id":"d{at}"}}]}}"#
+            );
+            format!(
+                r#"{{"type":"citation-start","index":{at},"delta":{{"message":{{"citations":{citation}}}}}}}"#
+            )
+        }))
+    }),
+    shape("cohere: unknown blocks", 250, |n| {
+        cohere(&format!(r#"{{"content":{}}}"#, same(n, r#"{"type":"new","a":[0,0,0]}"#)), "")
+    }),
+    shape("cohere: log probabilities", 250, |n| {
+        let token = r#"{"token_ids":[1],"text":"a","logprobs":[-1]}"#;
+        let content = r#"{"content":[{"type":"text","text":"a"}]}"#;
+        cohere(content, &format!(r#","logprobs":{}"#, same(n, token)))
+    }),
+    shape("cohere: words one by one", 500, |n| {
+        let start = r#"{"type":"content-start","index":0,"delta":{"message":{"content":{"type":"text","text":""}}}}"#;
+        let word = r#"{"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"word "}}}}"#;
+        cohere_stream([start.to_owned()].into_iter().chain((0..n).map(move |_| word.to_owned())))
+    }),
+    shape("cohere: a whole text", 5_000, |n| {
+        let text = "word ".repeat(n);
+        cohere(&format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#), "")
     }),
 ];

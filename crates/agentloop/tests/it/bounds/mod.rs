@@ -7,7 +7,7 @@ mod hostile;
 mod laws;
 
 use agentloop::inspect::{self, DecodeOptions, HttpResponse};
-use agentloop::{AgentLoop, ChatStreamEvent, Protocol, Result};
+use agentloop::{AgentLoop, ChatStreamEvent, Result};
 use allocation_counter::AllocationInfo;
 use bytes::Bytes;
 use hostile::Sent;
@@ -20,7 +20,7 @@ fn read(sent: &Sent) -> (Result<Option<ChatStreamEvent>>, AllocationInfo) {
     let mut options = DecodeOptions::new(sent.provider);
     options.model = Some(sent.model.to_owned());
     options.stream = sent.stream;
-    options.protocol = sent.responses.then_some(Protocol::OpenAiResponses);
+    options.protocol = sent.protocol;
     let mut outcome = Ok(None);
     let info = allocation_counter::measure(|| {
         let mut answer = HttpResponse::new(Bytes::new());

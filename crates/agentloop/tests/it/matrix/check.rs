@@ -134,3 +134,37 @@ pub(crate) fn responses(body: &Value) {
         }
     }
 }
+
+/// Cohere: each message with calls is followed by their results, in order, and says something or calls something.
+pub(crate) fn cohere(body: &Value) {
+    openai(body, false);
+    for message in list(&body["messages"]) {
+        for block in list(&message["content"]) {
+            assert!(["text", "thinking", "image_url"].contains(&text(&block["type"])), "{message}");
+        }
+    }
+}
+
+/// Ollama: every message has a text, calls have objects as arguments, and results name their tool.
+pub(crate) fn ollama(body: &Value) {
+    let messages = list(&body["messages"]);
+    assert_eq!(messages[0]["role"], "system");
+    assert_eq!(messages.last().unwrap()["role"], "user");
+    let mut open: Vec<&Value> = Vec::new();
+    for message in messages {
+        assert!(message["content"].is_string(), "{message}");
+        if message["role"] == "tool" {
+            let call = open.remove(0);
+            assert_eq!(message["tool_name"], call["function"]["name"]);
+            assert_eq!(message["tool_call_id"], call["id"]);
+            continue;
+        }
+        assert!(open.is_empty(), "calls without results before {message}");
+        for call in list(&message["tool_calls"]) {
+            assert_eq!(message["role"], "assistant");
+            assert!(call["function"]["arguments"].is_object(), "{call}");
+            open.push(call);
+        }
+        assert!(list(&message["images"]).iter().all(Value::is_string), "{message}");
+    }
+}

@@ -3,12 +3,13 @@
 mod check;
 
 use agentloop::{
-    AgentLoop, ChatMessage, ChatRequest, ContentPart, Origin, ProviderState, RedactedThinkingPart,
-    TextPart, ThinkingPart, ToolCallPart, ToolDefinition, UrlCitation, inspect,
+    AgentLoop, ChatMessage, ChatRequest, ContentPart, Origin, Protocol, ProviderState,
+    RedactedThinkingPart, TextPart, ThinkingPart, ToolCallPart, ToolDefinition, UrlCitation,
+    inspect,
 };
 use serde_json::{Value, json};
 
-const MODELS: [(&str, &str); 7] = [
+const MODELS: [(&str, &str); 9] = [
     ("openai", "gpt-4.1"),
     ("anthropic", "claude-sonnet-4-5"),
     ("google", "gemini-2.5-pro"),
@@ -16,6 +17,8 @@ const MODELS: [(&str, &str); 7] = [
     ("mistral", "mistral-large-latest"),
     ("xai", "grok-4.3"),
     ("groq", "openai/gpt-oss-120b"),
+    ("cohere", "command-a-vision-07-2025"),
+    ("ollama", "qwen3-vl"),
 ];
 
 const THOUGHT: &str = "They want the weather.";
@@ -53,6 +56,9 @@ fn kept(provider: &str) -> Vec<String> {
         "google" => &["call", "text"],
         "xai" => &["thinking", "call", "text"],
         "mistral" => &["thinking", "call"],
+        "cohere" => &["citation"],
+        // It has no state: its thinking is text.
+        "ollama" => return vec![THOUGHT.to_owned()],
         _ => &["call"],
     };
     of.iter().map(|of| mark(provider, of)).collect()
@@ -60,7 +66,13 @@ fn kept(provider: &str) -> Vec<String> {
 
 fn cited(provider: &str, text: &str) -> ContentPart {
     ContentPart::Text({
-        let mut value = TextPart::new(text).with_citation(UrlCitation::new(SOURCE));
+        let mut citation = UrlCitation::new(SOURCE);
+        if provider == "cohere" {
+            let sources = json!([{ "type": "document", "id": mark(provider, "citation") }]);
+            let data = json!({ "start": 0, "end": 3, "text": &text[..3], "sources": sources });
+            citation.provider_state = Some(Box::new(ProviderState::new(provider, data)));
+        }
+        let mut value = TextPart::new(text).with_citation(citation);
         value.provider_state = state(provider, "text");
         value
     })
@@ -124,6 +136,7 @@ fn conversation(first: &str) -> ChatRequest {
 fn body(mut request: ChatRequest, to: &str) -> (String, Value) {
     let model = MODELS.iter().find(|(name, _)| *name == to).unwrap().1;
     request.model = format!("{to}/{model}");
+    request.protocol = (to == "ollama").then_some(Protocol::Ollama);
     let ai = AgentLoop::builder().build().unwrap();
     let encoded =
         inspect::encode(&ai, &request, false).unwrap_or_else(|error| panic!("{to}: {error}"));
@@ -137,6 +150,8 @@ fn check(to: &str, body: &Value) {
         "anthropic" => check::anthropic(body),
         "google" => check::gemini(body),
         "xai" => check::responses(body),
+        "cohere" => check::cohere(body),
+        "ollama" => check::ollama(body),
         _ => check::openai(body, to == "mistral"),
     }
 }
