@@ -6,12 +6,12 @@ use http::Request;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::common::{KEY, Stage, UPSTREAMS, chat};
+use crate::common::{CLIENTS, KEY, Stage, UPSTREAMS, chat};
 
 #[tokio::test]
 async fn a_key_is_accepted_in_every_usual_place() {
     let stage = Stage::start(Simulator::new()).await;
-    for (_, client) in UPSTREAMS {
+    for (_, client) in CLIENTS {
         let (path, body) = chat(client, "chat/echo", false);
         for (header, value) in [
             ("authorization", format!("Bearer {KEY}")),
@@ -52,7 +52,7 @@ async fn a_key_is_held_to_its_models() {
     for (model, status) in
         [("chat/echo", 200), ("fast", 200), ("claude/echo", 403), ("gemini/echo", 403)]
     {
-        for (_, client) in UPSTREAMS {
+        for (_, client) in CLIENTS {
             let (path, body) = chat(client, model, false);
             let request =
                 Request::post(stage.at(&path)).header("authorization", "Bearer sk-NARROW");
@@ -80,7 +80,7 @@ async fn a_key_is_held_to_its_models() {
 #[tokio::test]
 async fn unknown_models_and_paths_are_404_in_the_callers_format() {
     let stage = Stage::start(Simulator::new()).await;
-    for (_, client) in UPSTREAMS {
+    for (_, client) in CLIENTS {
         let (path, body) = chat(client, "nothing/echo", false);
         let reply = stage.post(&path, &body).await;
         assert_eq!(reply.status, 404, "{client:?}");

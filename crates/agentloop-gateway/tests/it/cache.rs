@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
-use crate::common::{KEY, Reply, Stage, UPSTREAMS, chat, gateway_at, has_end, has_error};
+use crate::common::{CLIENTS, KEY, Reply, Stage, UPSTREAMS, chat, gateway_at, has_end, has_error};
 
 /// One route with a cache for each provider, and some that fail.
 fn settings() -> String {
@@ -40,7 +40,7 @@ async fn the_same_request_gets_the_same_bytes_without_another_call() {
     let stage = Stage::with(Simulator::new(), &settings()).await;
     let (mut calls, mut count) = (0, 0);
     for (name, upstream) in UPSTREAMS {
-        for (_, client) in UPSTREAMS {
+        for (_, client) in CLIENTS {
             for stream in [false, true] {
                 let what = format!("{client:?} → {upstream:?} stream {stream}");
                 let (path, body) = chat(client, &format!("cached-{name}"), stream);
@@ -141,7 +141,7 @@ async fn errors_and_truncated_streams_are_not_cached() {
     let stage = Stage::with(Simulator::new(), &settings()).await;
     let mut calls = 0;
     for (name, upstream) in UPSTREAMS {
-        for (_, client) in UPSTREAMS {
+        for (_, client) in CLIENTS {
             for (route, stream) in [("400", false), ("400", true), ("cut", true)] {
                 let (path, body) = chat(client, &format!("cached-{name}-{route}"), stream);
                 for _ in 0..2 {

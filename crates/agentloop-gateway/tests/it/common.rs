@@ -15,7 +15,17 @@ use serde_json::{Value, json};
 pub(crate) const KEY: &str = "al-test-key";
 
 /// The names of the providers, one per protocol.
-pub(crate) const UPSTREAMS: [(&str, Protocol); 4] = [
+pub(crate) const UPSTREAMS: [(&str, Protocol); 6] = [
+    ("chat", Protocol::OpenAiChat),
+    ("responses", Protocol::OpenAiResponses),
+    ("claude", Protocol::Anthropic),
+    ("gemini", Protocol::Gemini),
+    ("ollama", Protocol::Ollama),
+    ("cohere", Protocol::Cohere),
+];
+
+/// The APIs that the gateway offers to clients, with the provider that has the same API.
+pub(crate) const CLIENTS: [(&str, Protocol); 4] = [
     ("chat", Protocol::OpenAiChat),
     ("responses", Protocol::OpenAiResponses),
     ("claude", Protocol::Anthropic),
@@ -80,7 +90,11 @@ impl Records {
 
 /// Returns the provider of a protocol at an address.
 pub(crate) fn upstream(name: &str, protocol: Protocol, address: &str) -> Provider {
-    let version = if protocol == Protocol::Gemini { "v1beta" } else { "v1" };
+    let version = match protocol {
+        Protocol::Gemini => "v1beta",
+        Protocol::Cohere => "v2",
+        _ => "v1",
+    };
     Provider::compatible(protocol, name.to_owned(), format!("http://{address}/{version}"))
 }
 
@@ -158,6 +172,12 @@ impl Stage {
     pub(crate) fn client(&self, protocol: Protocol) -> AgentLoop {
         let address = self.url.trim_start_matches("http://");
         let provider = upstream("gw", protocol, address).key(KEY);
+        AgentLoop::builder().provider(provider).build().unwrap()
+    }
+
+    /// Returns a client of the library that calls the provider of a protocol without the gateway.
+    pub(crate) fn direct(&self, protocol: Protocol) -> AgentLoop {
+        let provider = upstream("gw", protocol, &self.upstream.address().to_string());
         AgentLoop::builder().provider(provider).build().unwrap()
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agentloop_sim::Simulator;
 
-use crate::common::{Stage, UPSTREAMS, chat, has_end, has_error};
+use crate::common::{CLIENTS, Stage, UPSTREAMS, chat, has_end, has_error};
 
 /// The settings of all tests here: calls are made once, and a silent provider is given up soon.
 const SETTINGS: &str = "[gateway]\nretries = 0\n[timeouts]\nidle = 0.4\nfirst_content = 2\n";
@@ -20,7 +20,7 @@ async fn a_stream_that_fails_after_content_ends_with_the_callers_error_event() {
         "error-events=6",
     ] {
         for (name, upstream) in UPSTREAMS {
-            for (_, client) in UPSTREAMS {
+            for (_, client) in CLIENTS {
                 let what = format!("{client:?} → {upstream:?} {fault}");
                 let (path, body) = chat(client, &format!("{name}/long-40!{fault}"), true);
                 let path = path.replace('!', "%21").replace(';', "%3B");
@@ -49,7 +49,7 @@ async fn a_failure_before_content_is_an_error_with_its_status() {
         ("cut-bytes=20", 502),
     ] {
         for (name, upstream) in UPSTREAMS {
-            for (_, client) in UPSTREAMS {
+            for (_, client) in CLIENTS {
                 for stream in [false, true] {
                     let what = format!("{client:?} → {upstream:?} {fault} stream {stream}");
                     let (path, body) = chat(client, &format!("{name}/echo!{fault}"), stream);
@@ -74,7 +74,7 @@ async fn a_failure_before_content_is_an_error_with_its_status() {
 async fn bytes_that_arrive_one_by_one_change_nothing() {
     let stage = Stage::start(Simulator::new()).await;
     for (name, upstream) in UPSTREAMS {
-        for (_, client) in UPSTREAMS {
+        for (_, client) in CLIENTS {
             let text = |fault: &str| {
                 let (path, body) = chat(client, &format!("{name}/think{fault}"), true);
                 (path.replace('!', "%21"), body)
@@ -96,7 +96,7 @@ async fn a_client_that_disconnects_cancels_the_call() {
     let stage = Stage::start(Simulator::new()).await;
     let mut count = 0;
     for (name, upstream) in UPSTREAMS {
-        for (_, client) in UPSTREAMS {
+        for (_, client) in CLIENTS {
             let (path, body) = chat(client, &format!("{name}/long-40!stall-events=8"), true);
             let mut response = stage.open(&path.replace('!', "%21"), &body).await;
             assert!(response.body_mut().next().await.is_some());
@@ -110,7 +110,9 @@ async fn a_client_that_disconnects_cancels_the_call() {
     }
     // The provider's side of every stream has ended.
     for _ in 0..100 {
-        if stage.simulator.ledger().calls == 16 && stage.simulator.ledger().in_progress == 0 {
+        if stage.simulator.ledger().calls == count as u64
+            && stage.simulator.ledger().in_progress == 0
+        {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -165,7 +167,7 @@ async fn nothing_is_left_behind_after_failures() {
             ["cut-events=6;reset", "stall-events=6", "malformed-events=6", "refuse", "html"]
         {
             for (name, _) in UPSTREAMS {
-                for (_, client) in UPSTREAMS {
+                for (_, client) in CLIENTS {
                     let (path, body) = chat(client, &format!("{name}/long-40!{fault}"), true);
                     let path = path.replace('!', "%21").replace(';', "%3B");
                     let mut response = stage.open(&path, &body).await;

@@ -9,12 +9,12 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::common::{KEY, Stage, UPSTREAMS, chat};
+use crate::common::{CLIENTS, KEY, Stage, UPSTREAMS, chat};
 
 #[tokio::test]
 async fn a_body_that_is_too_large_is_413_and_is_not_read() {
     let stage = Stage::with(Simulator::new(), "[gateway]\nmax_body_bytes = 20000\n").await;
-    for (_, client) in UPSTREAMS {
+    for (_, client) in CLIENTS {
         let (path, mut body) = chat(client, "chat/echo", false);
         body["filler"] = json!("x".repeat(30_000));
         let reply = stage.post(&path, &body).await;
@@ -106,7 +106,7 @@ async fn nonsense_is_400_and_names_what_is_wrong() {
         "[".repeat(5000),
         "]".repeat(5000)
     );
-    for (_, client) in UPSTREAMS {
+    for (_, client) in CLIENTS {
         let (path, _) = chat(client, "chat/echo", false);
         for body in [
             "",
@@ -136,7 +136,7 @@ async fn nonsense_is_400_and_names_what_is_wrong() {
 #[tokio::test]
 async fn fields_of_the_wrong_type_are_400() {
     let stage = Stage::start(Simulator::new()).await;
-    for (_, client) in UPSTREAMS {
+    for (_, client) in CLIENTS {
         let (path, body) = chat(client, "chat/echo", false);
         let other = UPSTREAMS.iter().find(|(_, upstream)| *upstream != client).unwrap().0;
         let path = path.replace("chat/echo", &format!("{other}/echo"));
@@ -181,7 +181,7 @@ async fn headers_beyond_the_limit_are_refused() {
 #[tokio::test]
 async fn a_request_cannot_choose_the_provider_or_its_headers() {
     let stage = Stage::start(Simulator::new()).await;
-    for (_, client) in UPSTREAMS {
+    for (_, client) in CLIENTS {
         for (name, _) in UPSTREAMS {
             let (path, mut body) = chat(client, &format!("{name}/echo"), false);
             body["base_url"] = json!("http://127.0.0.1:1/");

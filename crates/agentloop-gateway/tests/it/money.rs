@@ -9,7 +9,7 @@ use agentloop_sim::Simulator;
 use http::Request;
 use serde_json::json;
 
-use crate::common::{KEY, Stage, UPSTREAMS, chat};
+use crate::common::{CLIENTS, KEY, Stage, UPSTREAMS, chat};
 
 /// The prices of a model for each provider: a millionth of a dollar for a token of the prompt, and two for one of the response.
 fn prices(models: &[&str]) -> String {
@@ -49,7 +49,7 @@ async fn the_ledger_equals_the_bill_for_every_pair_of_apis() {
     let settings = "[gateway.routes.spare]\nmodels = ['chat/echo!status=503', 'claude/echo']\n";
     let (stage, store) = stage(settings, &["echo", "think", "embed", "echo!status=503"]).await;
     for (name, _) in UPSTREAMS {
-        for (_, client) in UPSTREAMS {
+        for (_, client) in CLIENTS {
             for (model, stream) in [("echo", false), ("echo", true), ("think", true)] {
                 let (path, body) = chat(client, &format!("{name}/{model}"), stream);
                 assert_eq!(stage.post(&path, &body).await.status, 200);
@@ -65,7 +65,7 @@ async fn the_ledger_equals_the_bill_for_every_pair_of_apis() {
     let body = json!({ "model": "claude/echo", "messages": [{ "role": "user", "content": "a" }] });
     assert_eq!(stage.post("/v1/messages/count_tokens", &body).await.status, 200);
     let rows = rows(&stage, &store).await;
-    assert_eq!(rows.len(), 4 * 4 * 3 + 2);
+    assert_eq!(rows.len(), UPSTREAMS.len() * CLIENTS.len() * 3 + 2);
     assert!(rows.iter().all(|row| row.outcome == Outcome::Complete && !row.estimated));
     assert!(rows.iter().all(|row| row.usd.unwrap() <= row.reserved), "the bound is 0");
     let bill = stage.simulator.ledger();
@@ -100,11 +100,11 @@ async fn broken_and_cancelled_calls_have_estimated_rows() {
         let (path, body) = chat(Protocol::OpenAiChat, &format!("{name}/echo!refuse"), false);
         assert_eq!(stage.post(&path, &body).await.status, 502);
     }
-    stage.records.wait(16).await;
+    stage.records.wait(24).await;
     let rows = rows(&stage, &store).await;
     // An error status costs nothing. What a connection that broke cost is not known.
     let of = |outcome: Outcome| rows.iter().filter(|row| row.outcome == outcome).count();
-    assert_eq!((of(Outcome::Failed), of(Outcome::Cancelled), rows.len()), (8, 4, 12));
+    assert_eq!((of(Outcome::Failed), of(Outcome::Cancelled), rows.len()), (12, 6, 18));
     let bill = stage.simulator.ledger();
     let billed = price(bill.prompt_tokens, bill.completion_tokens);
     let wrong = (billed - sum(&rows)).max(sum(&rows) - billed);
@@ -132,7 +132,7 @@ async fn many_callers_at_once_never_exceed_a_budget_of_one_dollar() {
         tokio::spawn(async move {
             let mut statuses = Vec::new();
             for _ in 0..4 {
-                let (name, _) = UPSTREAMS[number % 4];
+                let (name, _) = UPSTREAMS[number % UPSTREAMS.len()];
                 let body = json!({ "model": format!("{name}/length"), "max_tokens": 300, "stream": number % 2 == 0,
                     "messages": [{ "role": "user", "content": "Write." }] });
                 statuses.push(stage.post("/v1/chat/completions", &body).await.status);
@@ -161,7 +161,7 @@ async fn many_callers_at_once_never_exceed_a_budget_of_one_dollar() {
 #[tokio::test]
 async fn an_exhausted_budget_is_final_in_every_api() {
     let (stage, _) = stage("budget = '0.000001/month'\n", &["echo"]).await;
-    for (_, client) in UPSTREAMS {
+    for (_, client) in CLIENTS {
         let (path, body) = chat(client, "chat/echo", false);
         let reply = stage.post(&path, &body).await;
         let (status, code) = match client {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use crate::common::{KEY, UPSTREAMS, chat, gateway_at, has_end};
+use crate::common::{CLIENTS, KEY, UPSTREAMS, chat, gateway_at, has_end};
 
 /// A recorded response.
 #[derive(Clone)]
@@ -30,7 +30,7 @@ fn folder() -> Option<PathBuf> {
 fn recordings() -> Option<Vec<Recording>> {
     let folder = folder()?;
     let mut found = Vec::new();
-    for provider in ["openai", "openai-responses", "anthropic", "google"] {
+    for provider in ["openai", "openai-responses", "anthropic", "google", "ollama", "cohere"] {
         let Ok(cases) = std::fs::read_dir(folder.join(provider)) else { continue };
         for case in cases {
             let path = case.unwrap().path();
@@ -41,11 +41,14 @@ fn recordings() -> Option<Vec<Recording>> {
                 "openai-responses" => Protocol::OpenAiResponses,
                 "anthropic-messages" | "anthropic" => Protocol::Anthropic,
                 "gemini" | "google-generate" | "gemini-generate" => Protocol::Gemini,
+                "ollama-native" => Protocol::Ollama,
+                "cohere-v2" => Protocol::Cohere,
                 _ => continue,
             };
             let (kind, stream) = match meta["body_file"].as_str().unwrap_or_default() {
                 "response.json" => ("application/json", false),
                 "stream.sse" => ("text/event-stream", true),
+                "stream.ndjson" => ("application/x-ndjson", true),
                 _ => continue,
             };
             let body = std::fs::read(path.join(meta["body_file"].as_str().unwrap())).unwrap();
@@ -119,7 +122,8 @@ async fn every_recorded_response_is_relayed_byte_for_byte() {
     let (_gateway, server, _records) = gateway_at(&address, "[gateway]\nretries = 0\n").await;
     let (mut same, mut failed) = (0, 0);
     for (number, case) in recordings.iter().enumerate() {
-        let name = UPSTREAMS.iter().find(|(_, protocol)| *protocol == case.protocol).unwrap().0;
+        let own = CLIENTS.iter().find(|(_, protocol)| *protocol == case.protocol);
+        let Some((name, _)) = own else { continue };
         let reply =
             ask(&server, case.protocol, &format!("{name}/case-{number}"), case.stream).await;
         // Chunks that only report usage are left out, because the request did not ask for them.
@@ -158,7 +162,7 @@ async fn every_recorded_response_reaches_a_client_of_every_other_api() {
     for (number, case) in recordings.iter().enumerate() {
         let name = UPSTREAMS.iter().find(|(_, protocol)| *protocol == case.protocol).unwrap().0;
         let mut statuses = Vec::new();
-        for (_, client) in UPSTREAMS {
+        for (_, client) in CLIENTS {
             let (status, body) =
                 ask(&server, client, &format!("{name}/case-{number}"), case.stream).await;
             let text = String::from_utf8_lossy(&body).into_owned();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use crate::common::{KEY, Stage, UPSTREAMS, chat, gateway_at};
+use crate::common::{CLIENTS, KEY, Stage, UPSTREAMS, chat, gateway_at};
 
 /// A server that sends one body, cut into pieces, and keeps the requests.
 struct Replay {
@@ -119,7 +119,7 @@ async fn rate_limits_reach_the_client_also_of_another_api() {
     let events = format!("data: {chunk}\n\ndata: [DONE]\n\n");
     for (kind, sent) in [("application/json", whole.to_owned()), ("text/event-stream", events)] {
         let replay = Replay::start(kind, vec![sent.into_bytes()]).await;
-        for (_, client) in UPSTREAMS {
+        for (_, client) in CLIENTS {
             let (path, body) = chat(client, "chat/m", kind == "text/event-stream");
             let (headers, got) = through(&replay, &path, &body.to_string()).await;
             let got = String::from_utf8(got).unwrap();
@@ -153,7 +153,7 @@ async fn the_same_api_is_relayed_and_others_are_translated() {
     let stage = Stage::start(Simulator::new()).await;
     let mut count = 0;
     for (name, upstream) in UPSTREAMS {
-        for (_, client) in UPSTREAMS {
+        for (_, client) in CLIENTS {
             let (path, body) = chat(client, &format!("{name}/echo"), false);
             stage.post(&path, &body).await;
             count += 1;

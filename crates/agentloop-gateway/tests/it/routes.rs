@@ -3,13 +3,13 @@
 use agentloop::Protocol;
 use agentloop_sim::{Fault, Faults, Simulator};
 
-use crate::common::{Stage, UPSTREAMS, chat};
+use crate::common::{CLIENTS, Stage, chat};
 
 #[tokio::test]
 async fn a_route_falls_back_before_the_first_content() {
     let settings = "[gateway.routes.safe]\nmodels=['chat/echo!status=500','claude/echo!error-first','gemini/echo']\n";
     let stage = Stage::with(Simulator::new(), settings).await;
-    for (at, (_, client)) in UPSTREAMS.into_iter().enumerate() {
+    for (at, (_, client)) in CLIENTS.into_iter().enumerate() {
         for stream in [false, true] {
             let (path, body) = chat(client, "safe", stream);
             let reply = stage.post(&path, &body).await;
@@ -44,7 +44,7 @@ async fn a_refused_key_of_a_pool_is_replaced_by_the_next() {
     let simulator = Simulator::new().with_key("sk-GOOD");
     let settings = "[gateway.pools.claude]\nkey_env=['BAD1','GOOD','BAD2']\n";
     let stage = Stage::with(simulator, settings).await;
-    for (count, (_, client)) in UPSTREAMS.into_iter().enumerate() {
+    for (count, (_, client)) in CLIENTS.into_iter().enumerate() {
         let (path, body) = chat(client, "claude/echo", false);
         let reply = stage.post(&path, &body).await;
         assert_eq!(reply.status, 200, "{client:?} {}", reply.text());
@@ -59,7 +59,7 @@ async fn a_refused_key_of_a_pool_is_replaced_by_the_next() {
 #[tokio::test]
 async fn all_keys_refused_is_not_the_clients_fault() {
     let stage = Stage::with(Simulator::new().with_key("sk-OTHER"), "").await;
-    for (_, client) in UPSTREAMS {
+    for (_, client) in CLIENTS {
         for stream in [false, true] {
             let (path, body) = chat(client, "claude/echo", stream);
             let reply = stage.post(&path, &body).await;
@@ -75,7 +75,7 @@ async fn a_missing_key_of_a_provider_is_named_with_its_variable() {
     let settings =
         "[providers.lab]\nbase_url='http://lab.invalid'\nkey_env='AGENTLOOP_NO_SUCH_KEY'\n";
     let stage = Stage::with(Simulator::new(), settings).await;
-    for (_, client) in UPSTREAMS {
+    for (_, client) in CLIENTS {
         let (path, body) = chat(client, "lab/m", false);
         let reply = stage.post(&path, &body).await;
         assert_eq!(reply.status, 502, "{client:?} {}", reply.text());

@@ -4,7 +4,7 @@ use agentloop::{ChatMessage, ChatRequest, Protocol};
 use agentloop_sim::{Script, Simulator};
 use serde_json::{Value, json};
 
-use crate::common::{Stage, UPSTREAMS};
+use crate::common::{CLIENTS, Stage, UPSTREAMS};
 
 /// Returns a turn with the state that a provider of this protocol makes.
 fn stateful(protocol: Protocol) -> Value {
@@ -64,7 +64,7 @@ async fn state_returns_to_its_provider_through_every_client() {
     for (name, upstream) in UPSTREAMS {
         let script = Script::from_json(&stateful(upstream).to_string()).unwrap();
         let stage = Stage::start(Simulator::new().with_script(script)).await;
-        for (_, client) in UPSTREAMS {
+        for (_, client) in CLIENTS {
             for streamed in [false, true] {
                 let what = format!("{client:?} → {upstream:?} streamed {streamed}");
                 stage.simulator.clear_requests();
@@ -103,7 +103,7 @@ async fn state_returns_to_its_provider_through_every_client() {
 async fn a_capsule_never_reaches_another_provider() {
     let script = Script::from_json(&stateful(Protocol::OpenAiResponses).to_string()).unwrap();
     let stage = Stage::start(Simulator::new().with_script(script)).await;
-    for (_, client) in UPSTREAMS {
+    for (_, client) in CLIENTS {
         let ai = stage.client(client);
         let mut request = ChatRequest::new("gw/responses/m").user("Weather?");
         request.tools = serde_json::from_value(json!([{ "type": "function", "function": {

@@ -234,7 +234,11 @@ proptest! {
         // If messages are joined, one text may become the first of several.
         let (blocks_before, rest_before) = blocks(&before);
         let (blocks, rest) = blocks(&all);
-        prop_assert!(!matches!(protocol, Protocol::OpenAiChat | Protocol::OpenAiResponses));
+        let is_separate = matches!(
+            protocol,
+            Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Ollama | Protocol::Cohere
+        );
+        prop_assert!(!is_separate, "{}\n{}", before, all);
         prop_assert!(rest == rest_before && blocks.starts_with(&blocks_before), "{}\n{}", before, all);
     }
 }
