@@ -18,6 +18,7 @@ mod limits;
 mod media;
 mod order;
 mod repair;
+mod restarts;
 mod result_sizes;
 mod reviews;
 mod structured;
