@@ -150,7 +150,7 @@ fn exit_code(error: &agentloop::Error) -> u8 {
 fn add_command(error: &agentloop::Error, hint: String) -> String {
     match error.provider() {
         Some(provider) if error.kind() == ErrorKind::MissingKey && hint.starts_with("set ") => {
-            format!("store a key with `agentloop keys set {provider}`, or {hint}")
+            format!("store a key with `agentloop setup {provider}`, or {hint}")
         }
         _ => hint,
     }

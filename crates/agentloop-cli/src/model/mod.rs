@@ -8,10 +8,14 @@ use std::io::IsTerminal as _;
 use agentloop::models::ModelKind;
 use agentloop::{AgentLoop, Provider};
 
+use crate::argv::distance;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::setup::Setup;
 use crate::simulator;
+
+/// How many letters may be wrong in the name of a model that is suggested.
+const MAX_TYPING_ERRORS: usize = 2;
 
 /// The environment variable that names the default model.
 pub(crate) const VARIABLE: &str = "AGENTLOOP_MODEL";
@@ -87,13 +91,42 @@ pub(crate) async fn complete_name(
         .collect();
     match (ready.as_slice(), known.as_slice()) {
         ([only], _) => Ok(only.clone()),
-        ([], []) => Ok(name.to_owned()),
+        ([], []) => match nearest(name, client, setup) {
+            Some(near) => Err(Failure::input_with_hint(
+                format!("no known model is named {name}"),
+                format!("did you mean `{near}`? `agentloop models` lists the known ones"),
+            )),
+            None => Ok(name.to_owned()),
+        },
         ([], known) => Err(describe_missing_key(name, known)),
         (ready, _) => Err(Failure::input_with_hint(
             format!("several configured providers have the model {name}"),
             format!("name one of them: {}", ready.join(", ")),
         )),
     }
+}
+
+/// Returns the known model whose name is most like `name`, preferably one of a configured provider. A name with a slash is left to the
+/// library, which knows names of providers.
+fn nearest(name: &str, client: &AgentLoop, setup: &Setup) -> Option<String> {
+    if name.contains('/') {
+        return None;
+    }
+    let catalog = client.catalog();
+    let models = client.providers().flat_map(|provider| {
+        let is_ready = setup.is_configured(provider);
+        catalog.of_provider(&provider.name).into_iter().map(move |model| (is_ready, model.id))
+    });
+    let near = models.filter_map(|(is_ready, id)| {
+        let (_, model) = id.split_once('/')?;
+        // Most names are far longer or shorter: they need not be compared.
+        let is_close = model.len().abs_diff(name.len()) <= MAX_TYPING_ERRORS;
+        let errors =
+            is_close.then(|| distance(name, model)).filter(|it| *it <= MAX_TYPING_ERRORS)?;
+        Some((!is_ready, errors, id))
+    });
+    // The first of several, in the order of the documentation.
+    near.min_by_key(|(is_unready, errors, _)| (*is_unready, *errors)).map(|(_, _, id)| id)
 }
 
 /// Completes the name of an embedding model. If only a provider is named, it must have exactly one known embedding model.

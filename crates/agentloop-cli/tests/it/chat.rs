@@ -100,7 +100,7 @@ fn the_error_for_a_missing_key_names_the_variable() {
     --- stdout
     --- stderr
     error: openai: no key is set
-    hint: store a key with `agentloop keys set openai`, or set OPENAI_API_KEY, or `key_env` or `key_file` under [providers.openai] in agentloop.toml; get a key at https://platform.openai.com/settings/organization/api-keys
+    hint: store a key with `agentloop setup openai`, or set OPENAI_API_KEY, or `key_env` or `key_file` under [providers.openai] in agentloop.toml; get a key at https://platform.openai.com/settings/organization/api-keys
     "#);
 }
 

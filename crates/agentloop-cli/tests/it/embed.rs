@@ -165,3 +165,22 @@ fn help_of_embed() {
     --- stderr
     "#);
 }
+
+/// The list of all providers did not help: the name of the model was wrong, and not that of a provider.
+#[test]
+fn a_typing_error_in_the_name_of_a_model_suggests_the_nearest_one() {
+    for command in ["embed", "chat"] {
+        let run = agentloop([command, "-m", "text-embedding-3-smal", "Hello"]).run();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(run, @r"
+            exit 2
+            --- stdout
+            --- stderr
+            error: no known model is named text-embedding-3-smal
+            hint: did you mean `openai/text-embedding-3-small`? `agentloop models` lists the known ones
+            ");
+        }
+    }
+    let unlike = agentloop(["embed", "-m", "no-such-model-at-all", "Hello"]).run();
+    assert!(unlike.stderr.contains("known providers: "), "{unlike}");
+}
