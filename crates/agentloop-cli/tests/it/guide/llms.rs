@@ -44,7 +44,7 @@ fn document() -> String {
 #[test]
 fn the_index_for_language_models_is_current() {
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        // It describes pages that are generated too.
+        // It describes pages that are generated too. Their own tests may run later, or at the same time in another process.
         super::providers::check();
         super::configuration::check();
     }

@@ -54,12 +54,16 @@ fn pages() -> Vec<Page> {
     names.push("README.md".to_owned());
     names.iter().map(|name| Page::new(name, &read(name))).collect()
 }
+
 /// Compares a generated file with the committed one, or writes it.
 fn check_generated(path: &str, text: &str) {
     if std::env::var_os("UPDATE_DOCS").is_some() {
         let whole = root().join(path);
         std::fs::create_dir_all(whole.parent().unwrap()).unwrap();
-        std::fs::write(whole, text).unwrap();
+        // Tests of other processes read the pages meanwhile: each sees the old page or the new one, and never a part of it.
+        let part = root().join(format!("{path}.{}.part", std::process::id()));
+        std::fs::write(&part, text).unwrap();
+        std::fs::rename(part, whole).unwrap();
         return;
     }
     let written = std::fs::read_to_string(root().join(path)).unwrap_or_default();
