@@ -38,7 +38,7 @@
 //! - [`Simulator::with_responses`] returns the given responses one after the other, in the order of the requests.
 //! - [`Simulator::with_script`] chooses the response by the conversation, so the same request always gets the same response.
 //! - Without either, the id of the model selects a behaviour: `sim/echo` repeats the prompt, `sim/think` thinks first,
-//!   `sim/json` writes JSON, and so on. See [`Model`].
+//!   `sim/json` writes JSON, `sim/history` shows which messages arrived, and so on. See [`Model`].
 //!
 //! A response is a [`Turn`]: text, tool calls, thinking, images or audio, a finish reason, usage, and faults.
 //!

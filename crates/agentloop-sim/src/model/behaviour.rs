@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use agentloop::{
-    ChatRequest, Citation, FinishReason, ResponseFormat, ResponsePart, TextPart, ThinkingPart,
-    ToolCallPart, ToolChoice, ToolDefinition, UrlCitation,
+    ChatMessage, ChatRequest, Citation, FinishReason, ResponseFormat, ResponsePart, Role, TextPart,
+    ThinkingPart, ToolCallPart, ToolChoice, ToolDefinition, UrlCitation,
 };
 use serde_json::{Value, json};
 
@@ -14,6 +14,12 @@ use crate::script::Turn;
 
 /// The number of words of `length`, if the request has no `max_tokens`.
 const DEFAULT_LENGTH: u64 = 16;
+
+/// The most texts that `history` shows.
+const MAX_HISTORY: usize = 5;
+
+/// The most characters of each text that `history` shows.
+const MAX_HISTORY_CHARS: usize = 200;
 
 /// The text after an echo.
 const HINT: &str = "(This response is simulated. To use a real model, set a key (for example GROQ_API_KEY) \
@@ -32,12 +38,14 @@ pub(super) enum Behaviour {
     Long(usize),
     Image,
     Audio,
+    History,
 }
 
 impl Behaviour {
     /// The model ids that a simulator lists.
-    pub(super) const IDS: [&'static str; 10] = [
+    pub(super) const IDS: [&'static str; 11] = [
         "echo", "think", "tools", "cite", "refuse", "length", "json", "long-500", "image", "audio",
+        "history",
     ];
 
     /// Returns the behaviour that an id selects.
@@ -51,6 +59,7 @@ impl Behaviour {
             "json" => Self::Json,
             "image" => Self::Image,
             "audio" => Self::Audio,
+            "history" => Self::History,
             _ => match id.strip_prefix("long-").map(str::parse) {
                 Some(Ok(words)) => Self::Long(words),
                 _ => Self::Echo,
@@ -72,6 +81,7 @@ impl Behaviour {
             Self::Long(words) => long(words, request),
             Self::Image => media::image(),
             Self::Audio => media::audio(request),
+            Self::History => history(request),
             Self::Echo | Self::Think | Self::Tools | Self::Json => self.use_tools(request),
         }
     }
@@ -178,6 +188,27 @@ fn long(words: usize, request: &ChatRequest) -> Turn {
         let space = if word == 1 { "" } else { " " };
         // Writing to a string cannot fail.
         let _ = write!(text, "{space}word{word}");
+    }
+    Turn::text(text)
+}
+
+/// Shows the conversation that arrived: how many messages it has, and the last texts of the user.
+fn history(request: &ChatRequest) -> Turn {
+    let count = request.messages.len();
+    let texts: Vec<String> = request
+        .messages
+        .iter()
+        .rev()
+        .filter(|message| message.role == Role::User)
+        .take(MAX_HISTORY)
+        .map(ChatMessage::text)
+        .collect();
+    let mut text = format!("{count} message{}. The user wrote:", if count == 1 { "" } else { "s" });
+    for shown in texts.iter().rev() {
+        let end = shown.char_indices().nth(MAX_HISTORY_CHARS).map_or(shown.len(), |(at, _)| at);
+        let rest = if end < shown.len() { "…" } else { "" };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n- {}{rest}", &shown[..end]);
     }
     Turn::text(text)
 }

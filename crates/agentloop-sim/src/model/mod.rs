@@ -41,12 +41,13 @@ pub(crate) const MAX_CHOICES: u32 = 128;
 /// | `long-N` | writes N words |
 /// | `image` | returns an image |
 /// | `audio` | returns audio |
+/// | `history` | returns the number of messages and the last five texts of the user, each cut after 200 characters |
 ///
 /// All behaviours respect the request:
 ///
 /// - If the request has tools, the model calls the first tool, or the one that `tool_choice` names, with arguments
-///   generated from its schema. After the results it responds with them. `refuse`, `length`, `long-N`, `cite`, `image` and `audio`
-///   do not call tools.
+///   generated from its schema. After the results it responds with them. `refuse`, `length`, `long-N`, `cite`, `image`, `audio` and
+///   `history` do not call tools.
 /// - With `response_format`, `echo` and `think` write JSON. `n`, `stop`, `max_tokens` and `parallel_tool_calls` are
 ///   respected.
 /// - Usage is always reported: each word of the conversation counts as a prompt token, each delta of the stream as a completion

@@ -214,3 +214,22 @@ async fn a_truncated_tool_call_has_the_finish_reason_length() {
     let call = response.tool_calls().next().unwrap();
     assert_eq!(call.arguments, "{\"city\":\"city\",\"");
 }
+
+#[tokio::test]
+async fn history_shows_which_messages_arrived() {
+    let first = ChatRequest::new("sim/history").user("My name is Ada.");
+    let response = ask(first.clone()).await;
+    assert_eq!(response.text(), "1 message. The user wrote:\n- My name is Ada.");
+    let request = first.message(response.into_message()).user("Who am I?");
+    let shown = "3 messages. The user wrote:\n- My name is Ada.\n- Who am I?";
+    assert_eq!(ask(request).await.text(), shown);
+    // A long conversation does not make a long response.
+    let many = (0..9).fold(ChatRequest::new("sim/history"), |request, number| {
+        request.user(format!("{number}{}", "é".repeat(1_000)))
+    });
+    let text = ask(many).await.text();
+    assert!(text.starts_with("9 messages."), "{text}");
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    assert_eq!(lines.len(), 5);
+    assert_eq!(lines[4], format!("- 8{}…", "é".repeat(199)));
+}
