@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::ChatRequest;
 
@@ -109,13 +110,8 @@ macro_rules! params {
             ///
             /// Fails if the parameter cannot have this value.
             pub(crate) fn set_json(&mut self, param: Param, value: &Value) -> serde_json::Result<()> {
-                let mut fields = Map::new();
-                fields.insert("model".to_owned(), Value::String(String::new()));
-                fields.insert("messages".to_owned(), Value::Array(Vec::new()));
-                fields.insert(param.name().to_owned(), value.clone());
-                let read: Self = serde_json::from_value(Value::Object(fields))?;
                 match param {
-                    $(Param::$variant => self.$field = read.$field,)*
+                    $(Param::$variant => self.$field = read(value)?,)*
                 }
                 Ok(())
             }
@@ -150,6 +146,12 @@ params! {
     PromptCacheKey = prompt_cache_key "prompt_cache_key",
     User = user_id "user",
     Metadata = metadata "metadata",
+}
+
+/// Reads a value; `null` is the same as none. It is read alone and not as the field of a request, because that would compile the reader of
+/// whole requests, with all kinds of messages, into every program.
+fn read<T: DeserializeOwned + Default>(value: &Value) -> serde_json::Result<T> {
+    serde_json::from_value::<Option<T>>(value.clone()).map(Option::unwrap_or_default)
 }
 
 impl Param {
