@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agentloop::middleware::{Next, Request as Call};
-use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
+use agentloop::transport::{Body, BoxFuture, HttpTransport, SendOptions, Transport};
 use agentloop::{AgentLoop, ChatRequest, Provider, Result};
 use allocation_counter::{AllocationInfo, measure};
 use bytes::Bytes;
@@ -76,4 +76,15 @@ fn the_future_of_a_call_is_small() {
     );
     assert!(chat <= 6 << 10, "{chat}");
     assert!(stream <= 512, "{stream}");
+}
+
+/// glibc keeps free memory of up to 1032 bytes in lists that are cheap to use. The future of a request is allocated for every call.
+#[test]
+fn the_future_of_a_request_is_small_enough_for_cheap_allocation() {
+    let request = Request::post("http://lab.invalid").body(Bytes::new()).unwrap();
+    let transport = HttpTransport::new();
+    let future = transport.send(request, SendOptions::default());
+    let size = size_of_val(&*future);
+    println!("{size} bytes");
+    assert!(size <= 1032, "{size}");
 }

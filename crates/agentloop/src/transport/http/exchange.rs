@@ -44,8 +44,15 @@ pub(super) enum Fate {
 
 /// A connection that is ready for a request.
 enum Ready {
-    Http1 { connection: Http1, reused: bool },
-    Http2 { lease: Lease, dialing: Option<OwnedMutexGuard<()>> },
+    /// `reused_at` is when it was taken from the pool; `None` if it is new.
+    Http1 {
+        connection: Http1,
+        reused_at: Option<Instant>,
+    },
+    Http2 {
+        lease: Lease,
+        dialing: Option<OwnedMutexGuard<()>>,
+    },
 }
 
 impl Shared {
@@ -53,15 +60,15 @@ impl Shared {
     pub(super) async fn exchange(
         &self,
         request: &mut Request<Bytes>,
-        options: SendOptions,
+        options: &SendOptions,
     ) -> Result<Response<Wire>> {
         let host = self.pool.host(request.uri())?;
         let proxy = self.dialer.proxies.proxy_for(request.uri(), host.is_here())?;
         // Boxed, because most requests have none.
         let proxy = proxy.map(Box::new);
         let ready = self.ready(&host, proxy.as_deref(), true, options).await?;
-        let reused = ready.is_reused();
-        let start = Instant::now();
+        let reused_at = ready.reused_at();
+        let reused = reused_at.is_some();
         let mut sent = SentHeaders::default();
         let failure = match ready.send(&host, request, &mut sent, proxy.as_deref()).await {
             Ok(response) => {
@@ -76,7 +83,7 @@ impl Shared {
         let again = match failure.fate {
             Fate::Unread => true,
             Fate::Unsent => reused,
-            Fate::Closed => reused && !options.once && start.elapsed() < IDLE_CLOSE_WINDOW,
+            Fate::Closed => !options.once && reused_at.is_some_and(is_recent),
             Fate::Failed => false,
         };
         if !again {
@@ -100,7 +107,7 @@ impl Shared {
         host: &Arc<Host>,
         proxy: Option<&Proxy>,
         reuse: bool,
-        options: SendOptions,
+        options: &SendOptions,
     ) -> Result<Ready> {
         if let Some(ready) = pooled(host, reuse) {
             return Ok(ready);
@@ -138,7 +145,7 @@ impl Shared {
         if !io.is_http2() {
             host.learn_http1_only(true);
             let connection = Http1::new(origin, io).await?;
-            return Ok(Ready::Http1 { connection, reused: false });
+            return Ok(Ready::Http1 { connection, reused_at: None });
         }
         host.learn_http1_only(false);
         let connection = Http2::new(origin, io).await?;
@@ -157,14 +164,15 @@ fn pooled(host: &Host, reuse: bool) -> Option<Ready> {
         return Some(Ready::Http2 { lease, dialing: None });
     }
     let idle = if reuse { host.take_http1() } else { None };
-    idle.map(|connection| Ready::Http1 { connection, reused: true })
+    idle.map(|(connection, now)| Ready::Http1 { connection, reused_at: Some(now) })
 }
 
 impl Ready {
-    fn is_reused(&self) -> bool {
+    /// Returns when it was taken from those that served requests before; `None` if it is new.
+    fn reused_at(&self) -> Option<Instant> {
         match self {
-            Self::Http1 { reused, .. } => *reused,
-            Self::Http2 { lease, .. } => lease.reused,
+            Self::Http1 { reused_at, .. } => *reused_at,
+            Self::Http2 { lease, .. } => lease.reused.then(Instant::now),
         }
     }
 
@@ -190,6 +198,11 @@ impl Ready {
             }
         }
     }
+}
+
+/// Returns whether a request that was sent at `start` was sent just now.
+fn is_recent(start: Instant) -> bool {
+    start.elapsed() < IDLE_CLOSE_WINDOW
 }
 
 fn unsent(error: Error) -> NoResponse {

@@ -55,6 +55,7 @@ impl Gate {
     }
 
     /// Returns the context in which the connection is polled by the task of `context`.
+    #[inline]
     pub(super) fn context(&self, context: &Context<'_>) -> Context<'_> {
         let mut task = lock(&self.shared.task);
         if !task.will_wake(context.waker()) {
@@ -65,6 +66,7 @@ impl Gate {
 
     /// Calls `poll`, during which the connection wakes no task, and returns whether a wake was held back. That may have been the
     /// socket's, so whoever waits afterwards polls the connection first, or wakes the task.
+    #[inline]
     pub(super) fn mute<T>(&self, poll: impl FnOnce() -> T) -> (T, bool) {
         self.shared.state.store(MUTED, Ordering::Release);
         let polled = poll();

@@ -118,7 +118,7 @@ impl Transport for HttpTransport {
         options: SendOptions,
     ) -> BoxFuture<'a, Result<Response<Body>>> {
         // By reference, because the future of an `async fn` holds its arguments twice.
-        Box::pin(async move { self.0.send(&mut request, options).await })
+        Box::pin(async move { self.0.send(&mut request, &options).await })
     }
 }
 
@@ -126,7 +126,7 @@ impl Shared {
     async fn send(
         &self,
         request: &mut Request<Bytes>,
-        options: SendOptions,
+        options: &SendOptions,
     ) -> Result<Response<Body>> {
         for _ in 0..=redirect::MAX_REDIRECTS {
             let mut response = self.exchange(request, options).await?;

@@ -1,7 +1,7 @@
 //! Prepares requests for each version of HTTP.
 
 use ::http::header::{
-    CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_LENGTH, Entry, HOST, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE,
 };
 use ::http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version};
 use bytes::Bytes;
@@ -62,8 +62,8 @@ pub(super) fn http1(
     sent.keep(request.headers());
     *outgoing.headers_mut() = sendable(std::mem::take(request.headers_mut()));
     let headers = outgoing.headers_mut();
-    if !headers.contains_key(HOST) {
-        headers.insert(HOST, host.header()?);
+    if let Entry::Vacant(place) = headers.entry(HOST) {
+        place.insert(host.header()?);
     }
     if let Some(auth) = proxy.and_then(Proxy::basic_auth) {
         headers.insert(PROXY_AUTHORIZATION, auth.clone());

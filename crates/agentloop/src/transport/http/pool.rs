@@ -93,15 +93,18 @@ impl Host {
     }
 
     /// Whether it is this machine.
+    #[inline]
     pub(super) fn is_here(&self) -> bool {
         self.here
     }
 
+    #[inline]
     pub(super) fn origin(&self) -> &Origin {
         &self.origin
     }
 
     /// Returns the value of the `host` header.
+    #[inline]
     pub(super) fn header(&self) -> Result<HeaderValue> {
         if let Some(header) = self.header.get() {
             return Ok(header.clone());
@@ -120,13 +123,14 @@ impl Host {
         self.http1_only.store(http1_only, Ordering::Relaxed);
     }
 
-    /// Takes an idle HTTP/1.1 connection. If the server has closed it, the request on it fails before anything is sent.
-    pub(super) fn take_http1(&self) -> Option<Http1> {
+    /// Takes an idle HTTP/1.1 connection, and returns the time with it. If the server has closed it, the request on it fails before
+    /// anything is sent.
+    pub(super) fn take_http1(&self) -> Option<(Http1, Instant)> {
         let now = Instant::now();
         loop {
             let (connection, since) = lock(&self.idle).pop()?;
             if now.duration_since(since) < MAX_IDLE_AGE {
-                return Some(connection);
+                return Some((connection, now));
             }
         }
     }
@@ -147,6 +151,7 @@ impl Host {
     }
 
     /// Returns a lease for a stream on an HTTP/2 connection.
+    #[inline]
     pub(super) fn lease(&self) -> Option<Lease> {
         let mut shared = lock(&self.shared);
         if shared.is_empty() {
