@@ -217,6 +217,7 @@ impl Fold {
         self.response
     }
 
+    #[inline]
     pub(crate) fn is_started(&self) -> bool {
         self.started
     }
@@ -310,6 +311,7 @@ impl Fold {
     }
 
     /// Extends a part by a delta that is not needed afterwards: the first piece of a text is moved, not copied.
+    #[inline]
     pub(crate) fn grow_by(
         &mut self,
         choice_index: u32,
@@ -341,6 +343,7 @@ impl Fold {
     }
 
     /// Closes a part and returns it for changes, so a decoder can complete it.
+    #[inline]
     pub(crate) fn close(
         &mut self,
         choice_index: u32,
@@ -387,6 +390,7 @@ impl Fold {
         self.choice(choice_index).0.logprobs.get_or_insert_default().extend(more);
     }
 
+    #[inline]
     pub(crate) fn finish_choice(
         &mut self,
         choice_index: u32,
@@ -403,6 +407,7 @@ impl Fold {
         self.response.warnings.push(warning);
     }
 
+    #[inline]
     pub(crate) fn metadata(&mut self, more: Map<String, Value>) {
         add_fields(&mut self.response.provider_metadata, more);
     }
@@ -411,6 +416,7 @@ impl Fold {
         add_fields(&mut self.choice(choice_index).0.provider_metadata, more);
     }
 
+    #[inline]
     pub(crate) fn usage(&mut self, usage: Usage, cost: Option<Cost>) {
         self.response.usage = usage;
         self.response.cost = cost;
@@ -437,11 +443,15 @@ impl Fold {
 
     /// Returns the choice of this index, which is created if it is new. Choices are sorted by their indices, whatever
     /// the order of arrival.
+    #[inline]
     fn choice(&mut self, index: u32) -> (&mut Choice, &mut Progress) {
-        let at = self.response.choices.partition_point(|choice| choice.index < index);
+        let at = match self.response.choices.first() {
+            // Nearly all responses have one choice.
+            Some(first) if first.index == index => 0,
+            _ => self.response.choices.partition_point(|choice| choice.index < index),
+        };
         if self.response.choices.get(at).is_none_or(|choice| choice.index != index) {
             if self.response.choices.is_empty() {
-                // Nearly all responses have one choice.
                 self.response.choices.reserve_exact(1);
             }
             self.response.choices.insert(at, Choice { index, ..Choice::default() });
@@ -452,6 +462,7 @@ impl Fold {
 }
 
 /// Adds fields. A later value replaces an earlier one of the same name.
+#[inline]
 fn add_fields(fields: &mut Map<String, Value>, more: Map<String, Value>) {
     match fields.is_empty() {
         true => *fields = more,

@@ -29,6 +29,12 @@ impl<'a> Outgoing<'a> {
         let secrets = if credential.is_some() { secrets.with_credential() } else { secrets };
         Self { http, credential, secrets }
     }
+
+    /// Takes the secrets, to hide them in errors. They will include what the credential adds.
+    pub(super) fn take_secrets(&mut self) -> RequestSecrets {
+        let added = self.secrets.added_only();
+        std::mem::replace(&mut self.secrets, added)
+    }
 }
 
 impl Inner {

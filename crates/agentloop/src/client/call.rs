@@ -215,8 +215,8 @@ impl Inner {
         let (mut encoded, form) = encode_chat(target, request, stream)?;
         encode::prepend(&mut encoded.warnings, fetched);
         let names = std::mem::take(&mut encoded.names);
-        let (outgoing, mut warnings) = self
-            .http_request(target, &mut encoded, request.access.as_deref(), &request.extra_headers)
+        let (mut outgoing, mut warnings) = self
+            .http_request(target, encoded, request.access.as_deref(), &request.extra_headers)
             .map_err(|error| {
                 error.with_provider(provider.name.as_ref()).with_model(&target.model)
             })?;
@@ -229,11 +229,12 @@ impl Inner {
             .with_names(names)
             .with_pricing(self.pricing(target, provider.service_tier(request)))
             .with_form(form);
-        let secrets = outgoing.secrets.clone();
+        let secrets = outgoing.take_secrets();
         Ok((self.send(provider, outgoing, timeouts, deadline), emitter, secrets))
     }
 
     /// Returns the prices that apply to a call.
+    #[inline]
     pub(super) fn pricing(&self, target: &Target, tier: Option<&str>) -> Pricing {
         let model = target.priced(&self.prices);
         Pricing { model, tier: tier.map(str::to_owned), when: None }
@@ -287,13 +288,13 @@ impl Inner {
             let message = format!("{} has no API that counts tokens", provider.name);
             return Err(named(Error::new(ErrorKind::Unsupported, message)));
         }
-        let (outgoing, _) = encode::encode_chat(Call::Count, &target, request)
-            .and_then(|(mut encoded, _)| {
+        let (mut outgoing, _) = encode::encode_chat(Call::Count, &target, request)
+            .and_then(|(encoded, _)| {
                 let access = request.access.as_deref();
-                self.http_request(&target, &mut encoded, access, &request.extra_headers)
+                self.http_request(&target, encoded, access, &request.extra_headers)
             })
             .map_err(named)?;
-        let secrets = outgoing.secrets.clone();
+        let secrets = outgoing.take_secrets();
         let named = |error: Error| named(secrets.hide(error));
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
         let limit = Limit::new("the token count", shorter(timeouts.first_content, timeouts.total));
@@ -305,27 +306,27 @@ impl Inner {
         codec(provider.protocol.facts().counted_in).decode_count(provider, &body).map_err(named)
     }
 
-    /// Creates the HTTP request: adds the URL and the key to an encoded request, which is left empty. `extra_headers` are
-    /// the headers that the caller adds.
+    /// Creates the HTTP request: adds the URL and the key to an encoded request. `extra_headers` are the headers that the
+    /// caller adds.
     pub(super) fn http_request<'a>(
         &'a self,
         target: &'a Target,
-        encoded: &mut Encoded,
+        encoded: Encoded,
         access: Option<&Access>,
         extra_headers: &ExtraHeaders,
     ) -> Result<(Outgoing<'a>, Vec<Warning>)> {
         let route = self.route(target, access)?;
-        let mut request = HttpRequest::new(std::mem::take(&mut encoded.body));
-        let (uri, is_readable) = self.registry.url(route.base_url, &encoded.path)?;
+        let Encoded { method, path, headers, body, mut warnings, names: _ } = encoded;
+        let mut request = HttpRequest::new(body);
+        let (uri, is_readable) = self.registry.url(route.base_url, &path)?;
         *request.uri_mut() = uri;
-        *request.method_mut() = std::mem::take(&mut encoded.method);
-        *request.headers_mut() = std::mem::take(&mut encoded.headers);
+        *request.method_mut() = method;
+        *request.headers_mut() = headers;
         if route.is_foreign {
             remove_secret_headers(request.headers_mut(), extra_headers);
         } else {
             self.registry.add_env_headers(&target.provider, request.headers_mut())?;
         }
-        let mut warnings = std::mem::take(&mut encoded.warnings);
         warnings.extend(route.warning);
         if let Some(name) = target.provider.auth.header_name()
             && let Some(key) = route.key

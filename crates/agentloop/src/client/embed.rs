@@ -122,12 +122,12 @@ impl Inner {
         all: Limit,
     ) -> Result<Batch> {
         let provider = &target.provider;
-        let (outgoing, warnings) = {
+        let (mut outgoing, warnings) = {
             let (codec, access) = (codec(provider.protocol), request.access.as_deref());
-            let mut encoded = codec.encode_embed(provider, &target.model, request, texts)?;
-            self.http_request(target, &mut encoded, access, &request.extra_headers)?
+            let encoded = codec.encode_embed(provider, &target.model, request, texts)?;
+            self.http_request(target, encoded, access, &request.extra_headers)?
         };
-        let secrets = outgoing.secrets.clone();
+        let secrets = outgoing.take_secrets();
         let limit = Limit::new("the embeddings", timeouts.first_content);
         let deadline = limit.deadline().min(all.deadline());
         let embedding = async {

@@ -66,6 +66,7 @@ pub(crate) fn encode_chat(
 }
 
 /// Puts warnings before others.
+#[inline]
 pub(super) fn prepend(warnings: &mut Vec<Warning>, mut first: Vec<Warning>) {
     if !first.is_empty() {
         first.append(warnings);

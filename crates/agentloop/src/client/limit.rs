@@ -26,6 +26,7 @@ impl Limit {
     }
 
     /// Returns when the limit ends.
+    #[inline]
     pub(super) fn deadline(&self) -> Instant {
         // A limit of a hundred years stands for none, so the deadline can be computed.
         const NEVER: Duration = Duration::from_secs(100 * 365 * 86_400);

@@ -35,11 +35,11 @@ impl Inner {
         let mut next: Option<String> = None;
         let mut bytes_left = MAX_MODEL_LIST_BYTES;
         for _ in 0..MAX_MODEL_PAGES {
-            let (outgoing, _) = {
-                let mut encoded = codec.encode_models(provider, next.as_deref())?;
-                self.http_request(target, &mut encoded, None, &ExtraHeaders::default())?
+            let (mut outgoing, _) = {
+                let encoded = codec.encode_models(provider, next.as_deref())?;
+                self.http_request(target, encoded, None, &ExtraHeaders::default())?
             };
-            let secrets = outgoing.secrets.clone();
+            let secrets = outgoing.take_secrets();
             let limit = Limit::new("a page of the model list", self.timeouts.first_content);
             let deadline = limit.deadline().min(all.deadline());
             let page = async {

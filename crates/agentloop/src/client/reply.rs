@@ -151,17 +151,20 @@ impl Reply {
         }
     }
 
+    #[inline]
     pub(crate) fn with_model(mut self: Box<Self>, model: Option<&str>) -> Box<Self> {
         self.model = model.map(str::to_owned);
         self
     }
 
     /// Sets the secrets that errors must not show.
+    #[inline]
     pub(crate) fn with_secrets(mut self: Box<Self>, secrets: RequestSecrets) -> Box<Self> {
         self.secrets = secrets;
         self
     }
 
+    #[inline]
     pub(crate) fn with_timeouts(
         mut self: Box<Self>,
         timeouts: &Timeouts,

@@ -34,11 +34,17 @@ impl RequestSecrets {
             }
         }
         let uri = request.uri();
-        let has_name = |host: &Authority| memchr::memchr(b'@', host.as_str().as_bytes()).is_some();
+        // A loop, because for a text as short as a host the setup of a search costs more.
+        let has_name = |host: &Authority| host.as_str().bytes().any(|byte| byte == b'@');
         if uri.query().is_some() || uri.authority().is_some_and(has_name) {
             secrets.more.extend(mask::secrets(&uri.to_string()));
         }
         secrets
+    }
+
+    /// Returns only those that a credential adds, also later.
+    pub(crate) fn added_only(&self) -> Self {
+        Self { added: self.added.clone(), ..Self::default() }
     }
 
     /// Makes room for the secrets that a credential adds. All copies see them.

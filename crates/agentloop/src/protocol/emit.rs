@@ -71,6 +71,7 @@ pub(crate) struct Emitter {
 }
 
 impl Emitter {
+    #[inline]
     pub(crate) fn new(
         provider: impl Into<Cow<'static, str>>,
         request_id: Option<String>,
@@ -102,6 +103,7 @@ impl Emitter {
     }
 
     /// Emits only the complete response, without a copy of it for every step.
+    #[inline]
     pub(crate) fn quietly(mut self: Box<Self>, quiet: bool) -> Box<Self> {
         self.quiet = quiet;
         self.events.reserve_exact(if quiet { 0 } else { 4 });
@@ -109,6 +111,7 @@ impl Emitter {
     }
 
     /// Notes that so many more bytes were sent, and makes room for what they may hold.
+    #[inline]
     pub(crate) fn receive(&mut self, bytes: usize) {
         let more = bytes.saturating_mul(MAX_HELD_PER_BYTE);
         self.most = self.most.saturating_add(more).min(MAX_RESPONSE_BYTES);
@@ -120,12 +123,14 @@ impl Emitter {
     /// # Errors
     ///
     /// When the response holds too much.
+    #[inline]
     pub(crate) fn charge(&mut self, bytes: usize) -> Result<()> {
         self.admit(bytes);
         self.check()
     }
 
     /// Releases bytes that were charged for something that is no longer held.
+    #[inline]
     pub(crate) fn release(&mut self, bytes: usize) {
         self.held = self.held.saturating_sub(bytes);
     }
@@ -135,6 +140,7 @@ impl Emitter {
     /// # Errors
     ///
     /// Fails if the response holds more than [`MAX_RESPONSE_BYTES`], or too much for the bytes received.
+    #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         if !self.overflowed {
             return Ok(());
@@ -151,6 +157,7 @@ impl Emitter {
 
     /// Counts bytes and returns whether the response may hold them. Events that wait to be taken count with their own
     /// size; what they hold was counted when it was added.
+    #[inline]
     fn admit(&mut self, bytes: usize) -> bool {
         self.held = self.held.saturating_add(bytes);
         let waiting = self.events.len() * size_of::<ChatStreamEvent>();
@@ -158,6 +165,7 @@ impl Emitter {
         !self.overflowed
     }
 
+    #[inline]
     fn push(&mut self, event: ChatStreamEvent) {
         if !self.quiet {
             self.events.push_back(event);
@@ -165,24 +173,28 @@ impl Emitter {
     }
 
     /// Returns the id by which the provider's support knows the call.
+    #[inline]
     pub(crate) fn with_request_id(mut self: Box<Self>, id: Option<String>) -> Box<Self> {
         self.request_id = id;
         self
     }
 
     /// Undoes the names under which tools were sent.
+    #[inline]
     pub(crate) fn with_names(mut self: Box<Self>, names: ToolNames) -> Box<Self> {
         self.names = names;
         self
     }
 
     /// Sets the prices, from which the cost is computed if the provider does not report it.
+    #[inline]
     pub(crate) fn with_pricing(mut self: Box<Self>, pricing: Pricing) -> Box<Self> {
         self.pricing = pricing.model.is_some().then_some(pricing);
         self
     }
 
     /// Sets the form in which the output was requested, so the response can be restored from it.
+    #[inline]
     pub(crate) fn with_form(mut self: Box<Self>, form: OutputForm) -> Box<Self> {
         self.strategy = form.strategy;
         self.output = OutputParts::new(form);
@@ -219,6 +231,7 @@ impl Emitter {
         &self.provider
     }
 
+    #[inline]
     pub(crate) fn is_started(&self) -> bool {
         self.fold.is_started()
     }
@@ -274,6 +287,7 @@ impl Emitter {
         format!("resp_{unique:016x}")
     }
 
+    #[inline]
     pub(crate) fn ensure_choice(&mut self, choice_index: u32) -> Result<()> {
         if self.fold.ensure_choice(choice_index) {
             if self.fold.response().choices.len() > MAX_CHOICES {
@@ -323,6 +337,7 @@ impl Emitter {
         self.grow(choice_index, part_index, delta)
     }
 
+    #[inline]
     fn grow(&mut self, choice_index: u32, part_index: u32, delta: PartDelta) -> Result<()> {
         if self.quiet {
             let grown = self.fold.grow_by(choice_index, part_index, delta);

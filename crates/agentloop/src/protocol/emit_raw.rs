@@ -6,6 +6,7 @@ use crate::limits::MAX_RESPONSE_BYTES;
 
 impl Emitter {
     /// Adds the raw response. The bytes of its body are passed to [`record`](Self::record).
+    #[inline]
     pub(crate) fn with_raw(mut self: Box<Self>, raw: Option<RawParts>) -> Box<Self> {
         self.hold_raw(raw.weight());
         self.raw = raw.map(Box::new);
@@ -13,6 +14,7 @@ impl Emitter {
     }
 
     /// Keeps bytes of the body, if the raw response was requested.
+    #[inline]
     pub(crate) fn record(&mut self, bytes: &[u8]) {
         if let Some(raw) = &mut self.raw {
             let kept = raw.push(bytes);

@@ -84,6 +84,7 @@ macro_rules! fill {
                     f.write_str("a name")
                 }
 
+                #[inline]
                 fn visit_str<E>(self, name: &str) -> Result<Key, E> {
                     Ok(match name {
                         $($text => Key::$small,)*
@@ -94,6 +95,7 @@ macro_rules! fill {
             }
 
             impl<'de> serde::Deserialize<'de> for Key {
+                #[inline]
                 fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                     deserializer.deserialize_identifier(KeyVisitor)
                 }
@@ -121,6 +123,7 @@ macro_rules! fill {
 
             struct KeyVisitor;
 
+            #[inline(always)]
             fn known<'de>(name: &str) -> Option<Key<'de>> {
                 Some(match name {
                     $($text => Key::$small,)*
@@ -137,6 +140,7 @@ macro_rules! fill {
                     f.write_str("a name")
                 }
 
+                #[inline]
                 fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Key<'de>, E> {
                     Ok(known(name).unwrap_or(Key::__Other(std::borrow::Cow::Borrowed(name))))
                 }
@@ -147,6 +151,7 @@ macro_rules! fill {
             }
 
             impl<'de> serde::Deserialize<'de> for Key<'de> {
+                #[inline]
                 fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                     deserializer.deserialize_identifier(KeyVisitor)
                 }

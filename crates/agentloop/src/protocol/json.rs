@@ -100,6 +100,7 @@ const NOT_UTF8: &str = "it is not UTF-8";
 ///
 /// All JSON is read from text and never from bytes: strings need not be checked one by one, and serde_json's generic code
 /// is compiled for one kind of input.
+#[inline]
 fn text_of(data: &[u8]) -> serde_json::Result<&str> {
     std::str::from_utf8(data).or_else(|error| {
         let at = error.valid_up_to();

@@ -95,6 +95,7 @@ impl<'de> Visitor<'de> for TextVisitor {
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    #[inline]
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TextVisitor)
     }
@@ -143,6 +144,7 @@ impl<'de> Visitor<'de> for IntVisitor {
 }
 
 impl<'de> Deserialize<'de> for Int {
+    #[inline]
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(IntVisitor)
     }

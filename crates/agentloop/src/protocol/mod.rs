@@ -91,7 +91,8 @@ pub(crate) fn codec(protocol: Protocol) -> &'static dyn Codec {
 
 /// Returns the id by which the provider's support knows a call.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
-    const NAMES: [HeaderName; 5] = [
+    // Not a constant, which would be created at every call.
+    static NAMES: [HeaderName; 5] = [
         HeaderName::from_static("x-request-id"),
         HeaderName::from_static("request-id"),
         HeaderName::from_static("apim-request-id"),

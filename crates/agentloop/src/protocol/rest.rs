@@ -45,9 +45,13 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Unknown fields of all that was read of a response. Of fields that a stream repeats, the last value counts.
+/// Unknown fields of all that was read of a response. Of fields that a stream repeats, the last value counts. Boxed, because most
+/// responses have none.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct Kept(Option<Box<KeptFields>>);
+
+#[derive(Debug, Default)]
+struct KeptFields {
     /// The JSON of each field as text.
     fields: Map<String, Value>,
     bytes: usize,
@@ -56,7 +60,14 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// Keeps the fields of an object.
+    #[inline]
     pub(crate) fn keep(&mut self, rest: &Rest<'_>) {
+        if !rest.is_empty() {
+            self.keep_all(rest);
+        }
+    }
+
+    fn keep_all(&mut self, rest: &Rest<'_>) {
         for (name, value) in &rest.0 {
             // Providers repeat empty values on every chunk.
             if !matches!(value.get(), "[]" | "{}" | "\"\"") {
@@ -67,6 +78,28 @@ impl Kept {
 
     /// Keeps one field. A value that is repeated costs a comparison.
     pub(crate) fn keep_json(&mut self, name: &str, json: &str) {
+        self.0.get_or_insert_default().keep(name, json);
+    }
+
+    /// Adds the fields to `metadata`, in camel case. A field that is known under that name stays.
+    #[inline]
+    pub(crate) fn put_in(&mut self, metadata: &mut Map<String, Value>) -> Option<Warning> {
+        self.0.take()?.put_in(metadata)
+    }
+
+    /// Adds the fields to `metadata` as one object, with their own names.
+    #[inline]
+    pub(crate) fn put_as(
+        &mut self,
+        name: &str,
+        metadata: &mut Map<String, Value>,
+    ) -> Option<Warning> {
+        self.0.take()?.put_as(name, metadata)
+    }
+}
+
+impl KeptFields {
+    fn keep(&mut self, name: &str, json: &str) {
         let known = self.fields.get_mut(name);
         let (old, added) = match &known {
             Some(Value::String(old)) if old == json => return,
@@ -85,11 +118,7 @@ impl Kept {
         }
     }
 
-    /// Adds the fields to `metadata`, in camel case. A field that is known under that name stays.
-    pub(crate) fn put_in(&mut self, metadata: &mut Map<String, Value>) -> Option<Warning> {
-        if self.fields.is_empty() {
-            return self.warning();
-        }
+    fn put_in(mut self: Box<Self>, metadata: &mut Map<String, Value>) -> Option<Warning> {
         for (name, value) in self.values() {
             let renamed = camel_case(&name);
             let name = if metadata.contains_key(&renamed) { name } else { renamed };
@@ -98,15 +127,11 @@ impl Kept {
         self.warning()
     }
 
-    /// Adds the fields to `metadata` as one object, with their own names.
-    pub(crate) fn put_as(
-        &mut self,
+    fn put_as(
+        mut self: Box<Self>,
         name: &str,
         metadata: &mut Map<String, Value>,
     ) -> Option<Warning> {
-        if self.fields.is_empty() {
-            return self.warning();
-        }
         let fields: Map<String, Value> = self.values().collect();
         if !fields.is_empty() {
             metadata.insert(name.to_owned(), Value::Object(fields));

@@ -155,6 +155,7 @@ impl Target {
     }
 
     /// Returns the headers of chats.
+    #[inline]
     pub(crate) fn headers(&self) -> &KnownHeaders {
         &self.known.headers
     }

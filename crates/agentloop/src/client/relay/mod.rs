@@ -204,8 +204,8 @@ impl Inner {
         };
         let (stream, operation) = (request.stream, request.operation);
         let target = self.relay_target(&request)?;
-        let (outgoing, warnings) = self.prepare_relay(&target, request)?;
-        let secrets = outgoing.secrets.clone();
+        let (mut outgoing, warnings) = self.prepare_relay(&target, request)?;
+        let secrets = outgoing.take_secrets();
         let named = |error: Error| {
             let error = error.with_provider(target.provider.name.as_ref());
             secrets.hide(error.with_model(&target.model))
@@ -285,7 +285,7 @@ impl Inner {
             }
         }
         let extra_headers = ExtraHeaders::default();
-        self.http_request(target, &mut encoded, None, &extra_headers).map_err(named)
+        self.http_request(target, encoded, None, &extra_headers).map_err(named)
     }
 
     fn relay_reply(

@@ -199,6 +199,9 @@ impl Blocks {
 
     /// Closes all blocks, in the order in which they started.
     pub(super) fn stop_all(&mut self, emitter: &mut Emitter) -> Result<()> {
+        if self.open.is_empty() {
+            return Ok(());
+        }
         let mut open: Vec<Box<Block>> = take(&mut self.open).into_values().collect();
         open.sort_by_key(|block| block.part);
         open.into_iter().try_for_each(|block| block.close(emitter))

@@ -107,7 +107,7 @@ impl Tally {
         if let Some(details) = wire.output_tokens_details.0 {
             replace(&mut self.thinking, details.thinking_tokens);
         }
-        for (name, count) in wire.server_tool_use.0.unwrap_or_default() {
+        for (name, count) in wire.server_tool_use.0.into_iter().flatten() {
             let Some(count) = count.unsigned() else { continue };
             let bytes = 2 * (name.len() + size_of::<(String, u64)>());
             if self.server_tools.insert(name, count).is_none() {

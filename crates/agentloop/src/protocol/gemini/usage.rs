@@ -1,13 +1,17 @@
 //! The tokens of a response.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::chat::{Usage, UsageDetails};
 use crate::protocol::fill::{Fill as _, fill};
-use crate::protocol::lenient::{Int, List, Text};
+use crate::protocol::lenient::{Int, List, Text, absent};
 use crate::protocol::rest::Rest;
 
 /// The token counts of a chunk. The entries of a list are read one by one, because skipping a nested value costs
@@ -44,7 +48,7 @@ fill!(Tokens {
 
 #[derive(Debug, Default)]
 struct Share<'a> {
-    modality: Option<&'a RawValue>,
+    modality: Modality<'a>,
     token_count: Int,
 }
 
@@ -53,6 +57,49 @@ fill!(Share { "modality" => modality, "tokenCount" => token_count; });
 /// The words that some clients of the API write as numbers.
 const MODALITIES: [&str; 6] =
     ["MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "VIDEO", "AUDIO", "DOCUMENT"];
+
+/// The word of a modality, also when it is written as a number; or nothing.
+#[derive(Debug, Default)]
+struct Modality<'a>(Option<Cow<'a, str>>);
+
+struct ModalityVisitor;
+
+impl<'de> Visitor<'de> for ModalityVisitor {
+    type Value = Modality<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a modality")
+    }
+
+    fn visit_borrowed_str<E>(self, word: &'de str) -> Result<Modality<'de>, E> {
+        Ok(Modality(Some(Cow::Borrowed(word))))
+    }
+
+    fn visit_str<E>(self, word: &str) -> Result<Modality<'de>, E> {
+        Ok(Modality(Some(Cow::Owned(word.to_owned()))))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Modality<'de>, E> {
+        let word = usize::try_from(number).ok().and_then(|at| MODALITIES.get(at));
+        Ok(Modality(Some(word.map_or_else(|| number.to_string().into(), |word| (*word).into()))))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Modality<'de>, E> {
+        Ok(Modality(Some(number.to_string().into())))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Modality<'de>, E> {
+        Ok(Modality(Some(Value::from(number).to_string().into())))
+    }
+
+    absent!(Modality(None); bool unit seq map);
+}
+
+impl<'de> Deserialize<'de> for Modality<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ModalityVisitor)
+    }
+}
 
 /// The numbers among the token counts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -194,29 +241,13 @@ fn add<'s>(shares: impl Iterator<Item = &'s str>) -> BTreeMap<String, u64> {
         let mut share = Share::default();
         let read = share.fill(&mut serde_json::Deserializer::from_str(json));
         if let (Ok(()), Some(name), Some(tokens)) =
-            (read, share.modality.and_then(modality), share.token_count.unsigned())
+            (read, share.modality.0, share.token_count.unsigned())
         {
-            let sum: &mut u64 = sums.entry(name).or_default();
+            let sum: &mut u64 = sums.entry(name.into_owned()).or_default();
             *sum = sum.saturating_add(tokens);
         }
     }
     sums
-}
-
-fn modality(raw: &RawValue) -> Option<String> {
-    // Nearly always a word of letters, which needs no reader.
-    let plain = raw.get().strip_prefix('"').and_then(|raw| raw.strip_suffix('"'));
-    if let Some(word) = plain.filter(|word| !word.contains('\\')) {
-        return Some(word.to_owned());
-    }
-    match serde_json::from_str(raw.get()).ok()? {
-        Value::String(name) => Some(name),
-        Value::Number(number) => {
-            let word = number.as_u64().and_then(|at| MODALITIES.get(usize::try_from(at).ok()?));
-            Some(word.map_or_else(|| number.to_string(), |word| (*word).to_owned()))
-        }
-        _ => None,
-    }
 }
 
 #[cfg(test)]

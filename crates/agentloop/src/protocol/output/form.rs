@@ -29,6 +29,7 @@ pub(crate) struct OutputParts {
 
 impl OutputParts {
     /// Returns `None` when there is nothing to undo.
+    #[inline]
     pub(crate) fn new(form: OutputForm) -> Option<Box<Self>> {
         let plain = form.tool.is_none() && !form.wrapped;
         (!plain).then(|| {

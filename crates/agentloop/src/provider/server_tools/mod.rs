@@ -190,6 +190,9 @@ pub(super) fn better_protocol(
     model: &str,
     request: &ChatRequest,
 ) -> Option<Protocol> {
+    if request.tools.is_empty() {
+        return None;
+    }
     let special = |tool: &&ToolDefinition| !matches!(tool, ToolDefinition::Function { .. });
     let tools: Vec<&ToolDefinition> = request.tools.iter().filter(special).collect();
     if tools.is_empty() {
