@@ -2,6 +2,7 @@
 
 mod admin;
 mod io;
+mod stop;
 mod tls;
 mod version;
 
@@ -27,6 +28,7 @@ pub use tls::Tls;
 
 use self::admin::Admin;
 use self::io::Patient;
+use self::stop::{until_stop, wait_for_stop};
 use self::version::Version;
 use crate::stream::GatewayBody;
 use crate::{Gateway, call};
@@ -200,10 +202,6 @@ async fn accept(listener: TcpListener, listening: Listening, mut stop: watch::Re
     while connections.join_next().await.is_some() {}
 }
 
-async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
-}
-
 async fn connection(stream: TcpStream, listening: &Listening, mut stop: watch::Receiver<bool>) {
     // Small events are sent without delay. If the option is not supported, the connection still works.
     let _ = stream.set_nodelay(true);
@@ -267,12 +265,9 @@ async fn serve<S>(
                 .max_headers(MAX_HEADERS)
                 .serve_connection(stream, service);
             let mut serving = std::pin::pin!(serving);
-            tokio::select! {
-                _ = serving.as_mut() => {}
-                () = wait_for_stop(&mut stop) => {
-                    serving.as_mut().graceful_shutdown();
-                    let _ = serving.await;
-                }
+            if !until_stop(serving.as_mut(), &mut stop).await {
+                serving.as_mut().graceful_shutdown();
+                let _ = serving.await;
             }
         }
         Version::Http2 => {
@@ -284,12 +279,9 @@ async fn serve<S>(
                 .keep_alive_timeout(Duration::from_secs(30))
                 .serve_connection(stream, service);
             let mut serving = Box::pin(serving);
-            tokio::select! {
-                _ = serving.as_mut() => {}
-                () = wait_for_stop(&mut stop) => {
-                    serving.as_mut().graceful_shutdown();
-                    let _ = serving.await;
-                }
+            if !until_stop(serving.as_mut(), &mut stop).await {
+                serving.as_mut().graceful_shutdown();
+                let _ = serving.await;
             }
         }
     }
