@@ -1,6 +1,7 @@
 //! Accepts connections.
 
 mod admin;
+mod alarm;
 mod io;
 mod stop;
 mod tls;
@@ -27,6 +28,7 @@ use tracing::Instrument as _;
 pub use tls::Tls;
 
 use self::admin::Admin;
+use self::alarm::Alarm;
 use self::io::Patient;
 use self::stop::{until_stop, wait_for_stop};
 use self::version::Version;
@@ -259,7 +261,7 @@ async fn serve<S>(
     match version {
         Version::Http1 => {
             let serving = http1::Builder::new()
-                .timer(TokioTimer::new())
+                .timer(Alarm::default())
                 .header_read_timeout(HEADER_TIMEOUT)
                 .max_buf_size(MAX_HEADER_BYTES.max(8192))
                 .max_headers(MAX_HEADERS)
