@@ -1,13 +1,13 @@
 //! Words that requests are marked with.
 
 use agentloop::Error;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode};
 
 use crate::call::own;
 use crate::store::{MAX_NAME_BYTES, MAX_TAGS, is_tag};
 
 /// The header in which a client marks a request.
-pub(crate) const TAGS: &str = "x-agentloop-tags";
+pub(crate) const TAGS: HeaderName = HeaderName::from_static("x-agentloop-tags");
 
 /// Returns the tags of a request: those of its key, and at most [`MAX_TAGS`] that the client sends.
 ///

@@ -2,7 +2,7 @@
 
 use agentloop::Protocol;
 use agentloop::protocol::serve::{self, Operation};
-use http::{HeaderMap, Method, Uri};
+use http::{HeaderMap, HeaderName, Method, Uri};
 
 /// A call of one of the APIs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ impl Api {
         let mut owned = None;
         if forced {
             let headers = owned.insert(headers.clone());
-            headers.insert("anthropic-version", http::HeaderValue::from_static("2023-06-01"));
-            headers.insert("x-goog-api-key", http::HeaderValue::from_static("-"));
+            headers.insert(ANTHROPIC_VERSION, http::HeaderValue::from_static("2023-06-01"));
+            headers.insert(GOOGLE_KEY, http::HeaderValue::from_static("-"));
         }
         let headers = owned.as_ref().unwrap_or(headers);
         protocols.iter().find_map(|protocol| {
@@ -47,20 +47,24 @@ impl Api {
     }
 }
 
+/// The header that only clients of Anthropic's API send.
+const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
+
+/// The header in which clients of Google's API send their key.
+const GOOGLE_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+
 /// Returns the protocol in whose format an error about a path is written.
 pub(crate) fn protocol_of_path(path: &str, headers: &HeaderMap) -> Protocol {
     let (protocols, rest) = prefixed(path);
     match protocols {
         [protocol] => *protocol,
-        _ if headers.contains_key("anthropic-version") => Protocol::Anthropic,
+        _ if headers.contains_key(ANTHROPIC_VERSION) => Protocol::Anthropic,
         // The most frequent path: it is not searched for the others.
-        _ if rest == "/v1/chat/completions" && !headers.contains_key("x-goog-api-key") => {
+        _ if rest == "/v1/chat/completions" && !headers.contains_key(GOOGLE_KEY) => {
             Protocol::OpenAiChat
         }
         _ if rest.contains("/messages") => Protocol::Anthropic,
-        _ if rest.starts_with("/v1beta") || headers.contains_key("x-goog-api-key") => {
-            Protocol::Gemini
-        }
+        _ if rest.starts_with("/v1beta") || headers.contains_key(GOOGLE_KEY) => Protocol::Gemini,
         _ if rest.contains("/responses") => Protocol::OpenAiResponses,
         _ => Protocol::OpenAiChat,
     }

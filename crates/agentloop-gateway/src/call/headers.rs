@@ -39,15 +39,18 @@ pub(crate) fn shaping(headers: &HeaderMap, protocol: Protocol) -> HeaderMap {
 /// client's machine, and no client may choose the provider's authentication.
 pub(crate) fn kept(headers: &HeaderMap, protocol: Protocol) -> HeaderMap {
     let mut kept = HeaderMap::new();
-    for (name, only) in KEPT {
-        if only.is_none_or(|only| only == protocol) {
-            // Several lines of one header are one list.
-            let all: Vec<&[u8]> = headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
-            if let Ok(value) = HeaderValue::from_bytes(&all.join(&b","[..]))
-                && !all.is_empty()
-            {
-                kept.insert(HeaderName::from_static(name), value);
-            }
+    // A request has few headers, and hardly ever one of these.
+    for name in headers.keys() {
+        let is_kept = |(known, only): &(&str, Option<Protocol>)| {
+            *known == name.as_str() && only.is_none_or(|only| only == protocol)
+        };
+        if !KEPT.iter().any(is_kept) {
+            continue;
+        }
+        // Several lines of one header are one list.
+        let all: Vec<&[u8]> = headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
+        if let Ok(value) = HeaderValue::from_bytes(&all.join(&b","[..])) {
+            kept.insert(name.clone(), value);
         }
     }
     kept
