@@ -1,7 +1,9 @@
 //! Rows of the ledger, and prices.
 
 use agentloop::Usd;
-use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params, params_from_iter};
+use rusqlite::{
+    Connection, OptionalExtension as _, Row, Statement, ToSql, params, params_from_iter,
+};
 
 use super::error::Failure;
 use super::filter::Conditions;
@@ -17,38 +19,61 @@ pub(super) fn append(connection: &Connection, rows: &[LedgerRow]) -> Result<(), 
          ?19, ?20, ?21, ?22, ?23, ?24) ON CONFLICT (id) DO NOTHING"
     );
     let mut statement = connection.prepare(&sql)?;
+    let mut last = None;
     for row in rows.iter().map(LedgerRow::storable) {
-        let tags = match row.tags.is_empty() {
-            true => None,
-            false => Some(serde_json::to_string(&row.tags)?),
-        };
-        statement.execute(params![
-            row.id,
-            row.request,
-            row.node,
-            row.time_ms,
-            row.key,
-            row.team,
-            row.api,
-            row.call,
-            row.model,
-            row.provider,
-            row.served,
-            tags,
-            row.outcome.as_str(),
-            row.estimated,
-            signed(row.prompt_tokens),
-            signed(row.completion_tokens),
-            signed(row.cached_tokens),
-            signed(row.reasoning_tokens),
-            row.usd.map(picos),
-            picos(row.reserved),
-            row.price,
-            signed(row.duration_ms),
-            row.first_byte_ms.map(signed),
-            row.status,
-        ])?;
+        bind(&mut statement, &row, last.as_deref())?;
+        statement.raw_execute()?;
+        last = Some(row);
     }
+    Ok(())
+}
+
+/// Returns a text of a row, if it has it.
+type Text = fn(&LedgerRow) -> Option<&str>;
+
+/// The texts that most rows have in common with the row before, with the numbers of their columns.
+const REPEATED: [(usize, Text); 10] = [
+    (3, |row| Some(&row.node)),
+    (5, |row| Some(&row.key)),
+    (6, |row| row.team.as_deref()),
+    (7, |row| Some(&row.api)),
+    (8, |row| Some(&row.call)),
+    (9, |row| Some(&row.model)),
+    (10, |row| Some(&row.provider)),
+    (11, |row| Some(&row.served)),
+    (13, |row| Some(row.outcome.as_str())),
+    (21, |row| row.price.as_deref()),
+];
+
+/// Sets the values of a row. A statement keeps its values, so those that are the same as in the last row are not copied again.
+fn bind(
+    statement: &mut Statement<'_>,
+    row: &LedgerRow,
+    last: Option<&LedgerRow>,
+) -> Result<(), Failure> {
+    for (column, text) in REPEATED {
+        if last.is_none_or(|last| text(last) != text(row)) {
+            statement.raw_bind_parameter(column, text(row))?;
+        }
+    }
+    let tags = match row.tags.is_empty() {
+        true => None,
+        false => Some(serde_json::to_string(&row.tags)?),
+    };
+    statement.raw_bind_parameter(1, &row.id)?;
+    statement.raw_bind_parameter(2, &row.request)?;
+    statement.raw_bind_parameter(4, row.time_ms)?;
+    statement.raw_bind_parameter(12, tags)?;
+    statement.raw_bind_parameter(14, row.estimated)?;
+    statement.raw_bind_parameter(15, signed(row.prompt_tokens))?;
+    statement.raw_bind_parameter(16, signed(row.completion_tokens))?;
+    statement.raw_bind_parameter(17, signed(row.cached_tokens))?;
+    statement.raw_bind_parameter(18, signed(row.reasoning_tokens))?;
+    statement.raw_bind_parameter(19, row.usd.map(picos))?;
+    statement.raw_bind_parameter(20, picos(row.reserved))?;
+    statement.raw_bind_parameter(22, signed(row.duration_ms))?;
+    statement.raw_bind_parameter(23, row.first_byte_ms.map(signed))?;
+    statement.raw_bind_parameter(24, row.status)?;
     Ok(())
 }
 
