@@ -14,7 +14,7 @@
 
 use serde::Deserialize;
 
-use super::write::append_row;
+use super::write::{append_end, append_row};
 use crate::store::LedgerRow;
 
 /// The longest line in bytes. The texts of a longer row are shortened, except its id.
@@ -51,16 +51,44 @@ pub(super) enum Line<'a> {
     Stored(u64),
 }
 
+/// The line of a reservation.
+#[derive(Debug)]
+pub(super) struct Reserved {
+    pub(super) line: Vec<u8>,
+    /// Where the fields end that the final row has, too.
+    pub(super) common: usize,
+}
+
+/// What the line of a reservation, and that of a final row, begin with.
+const RESERVED: &[u8] = b"00000000 R ";
+const SETTLED: &[u8] = b"00000000 S 0000000000000000 ";
+
 /// Writes the line of a reservation.
-pub(super) fn reserved(row: &LedgerRow) -> Vec<u8> {
-    let mut line = with_row(b"00000000 R ", row);
+pub(super) fn reserved(row: &LedgerRow) -> Reserved {
+    let (mut line, common) = with_row(RESERVED, row);
     seal(&mut line);
+    Reserved { line, common }
+}
+
+/// Writes the line of the final row of a reservation, whose first fields are copied. It is not complete before [`set_number`].
+pub(super) fn settled_after(reserved: &Reserved, row: &LedgerRow) -> Vec<u8> {
+    let common = reserved.line.get(RESERVED.len()..reserved.common).unwrap_or_default();
+    let mut line = Vec::with_capacity(USUAL_LINE);
+    line.extend_from_slice(SETTLED);
+    line.extend_from_slice(common);
+    append_end(&mut line, row);
+    line.push(b'\n');
+    if common.is_empty() || line.len() > MAX_LINE {
+        return settled(row);
+    }
+    // Rows that were shortened may differ.
+    debug_assert!(line.len() > MAX_LINE / 2 || line == settled(row), "a field was changed");
     line
 }
 
 /// Writes the line of a final row. It is not complete before [`set_number`].
 pub(super) fn settled(row: &LedgerRow) -> Vec<u8> {
-    with_row(b"00000000 S 0000000000000000 ", row)
+    with_row(SETTLED, row).0
 }
 
 /// Sets the number of a final row.
@@ -146,16 +174,17 @@ pub(super) fn id(json: &[u8]) -> Option<String> {
     serde_json::from_slice(json).ok()
 }
 
-fn with_row(start: &[u8], row: &LedgerRow) -> Vec<u8> {
+/// Returns a line with a row, and where the fields end that do not change.
+fn with_row(start: &[u8], row: &LedgerRow) -> (Vec<u8>, usize) {
     let mut line = Vec::with_capacity(USUAL_LINE);
     line.extend_from_slice(start);
-    append_row(&mut line, row);
+    let mut common = append_row(&mut line, row);
     if line.len() >= MAX_LINE {
         line.truncate(start.len());
-        append_row(&mut line, &shortened(row));
+        common = append_row(&mut line, &shortened(row));
     }
     line.push(b'\n');
-    line
+    (line, common)
 }
 
 pub(super) fn append_json<T: serde::Serialize + ?Sized>(line: &mut Vec<u8>, value: &T) {
@@ -230,7 +259,7 @@ mod tests {
     #[test]
     fn every_line_is_read_as_it_was_written() {
         let expected = row_with("a\"\n\u{1}é", "m");
-        let line = reserved(&expected);
+        let line = reserved(&expected).line;
         assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
         let Some(Line::Reserved(json)) = read(line.strip_suffix(b"\n").unwrap()) else { panic!() };
         assert_eq!(row(json).unwrap(), expected);
@@ -242,6 +271,7 @@ mod tests {
         };
         assert_eq!(row(json).unwrap(), expected);
         assert_eq!(id_of_row(json).unwrap(), expected.id);
+        assert_eq!(settled_after(&reserved(&expected), &expected), settled(&expected));
         let line = released(&expected.id);
         let Some(Line::Released(json)) = read(line.strip_suffix(b"\n").unwrap()) else { panic!() };
         assert_eq!(id(json).unwrap(), expected.id);
@@ -276,7 +306,7 @@ mod tests {
     fn a_row_that_is_too_long_is_shortened() {
         let mut long = row_with("id", &"é".repeat(MAX_LINE));
         long.tags = vec!["\u{1}".repeat(MAX_TEXT + 1); 1_000];
-        let line = reserved(&long);
+        let line = reserved(&long).line;
         assert!(line.len() < MAX_LINE, "{}", line.len());
         let Some(Line::Reserved(json)) = read(line.strip_suffix(b"\n").unwrap()) else { panic!() };
         let short = row(json).unwrap();

@@ -107,10 +107,7 @@ impl Journal {
         let has_moved = !open.is_empty();
         for (_, json) in open {
             match line::row(&json) {
-                Some(row) => {
-                    let line = line::settled(&row);
-                    state.settle(row, line);
-                }
+                Some(row) => state.settle(row),
                 None => state.damaged += 1,
             }
         }
@@ -132,14 +129,13 @@ impl Journal {
     ///
     /// When no more rows can be kept: the disk is full, and so is the memory for lines that wait.
     pub(crate) fn reserve(&self, row: &LedgerRow) -> Result<()> {
-        let line = line::reserved(row);
-        self.0.lock().reserve(&row.id, line)
+        let reserved = line::reserved(row);
+        self.0.lock().reserve(&row.id, reserved)
     }
 
     /// Writes the final row of a call. It need not have been reserved.
     pub(crate) fn settle(&self, row: LedgerRow) {
-        let line = line::settled(&row);
-        self.0.lock().settle(row, line);
+        self.0.lock().settle(row);
         self.0.changed.notify_one();
     }
 

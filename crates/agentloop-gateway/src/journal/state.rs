@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use agentloop::{Error, ErrorKind, Result};
 
 use super::disk::Disk;
-use super::line::{self, Line};
+use super::line::{self, Line, Reserved};
 use super::read::{Lines, Next};
 use super::{MAX_READY, MAX_WAITING, MAX_WAITING_BYTES};
 use crate::store::LedgerRow;
@@ -21,7 +21,7 @@ const MAX_CATCH_UP: usize = 1_000;
 struct Open {
     /// A segment not after the one with its line.
     segment: u64,
-    line: Vec<u8>,
+    reserved: Reserved,
 }
 
 /// Where the rows after a number begin.
@@ -86,7 +86,7 @@ impl State {
         Self { most_waiting: MAX_WAITING, disk, stored, loaded: stored, last, ..Self::default() }
     }
 
-    pub(super) fn reserve(&mut self, id: &str, mut line: Vec<u8>) -> Result<()> {
+    pub(super) fn reserve(&mut self, id: &str, mut reserved: Reserved) -> Result<()> {
         // Each reservation gets one more line, which must find room.
         let lines = self.waiting.len() + self.open.len();
         let held = if self.disk.is_some() { 0 } else { self.ready.len() };
@@ -98,17 +98,20 @@ impl State {
                 .with_hint("free some space on the disk of the gateway's data folder"));
         }
         let segment = self.disk.as_ref().map_or(0, Disk::number);
-        if self.write(&line).is_err() {
-            self.wait(line.clone());
+        if self.write(&reserved.line).is_err() {
+            self.wait(reserved.line.clone());
         }
         // It is kept as long as the call lasts.
-        line.shrink_to_fit();
-        self.open.insert(id.to_owned(), Open { segment, line });
+        reserved.line.shrink_to_fit();
+        self.open.insert(id.to_owned(), Open { segment, reserved });
         Ok(())
     }
 
-    pub(super) fn settle(&mut self, row: LedgerRow, mut line: Vec<u8>) {
-        self.open.remove(&row.id);
+    pub(super) fn settle(&mut self, row: LedgerRow) {
+        let mut line = match self.open.remove(&row.id) {
+            Some(open) => line::settled_after(&open.reserved, &row),
+            None => line::settled(&row),
+        };
         self.last += 1;
         line::set_number(&mut line, self.last);
         let mut is_kept = self.write(&line).is_ok();
@@ -290,12 +293,12 @@ impl State {
         while let Some(number) = disk.oldest_done(self.stored).filter(|number| *number < newest) {
             let is_in = |open: &&mut Open| open.segment <= number;
             let bytes: usize =
-                self.open.values_mut().filter(is_in).map(|open| open.line.len()).sum();
+                self.open.values_mut().filter(is_in).map(|open| open.reserved.line.len()).sum();
             if bytes as u64 > disk.segment_bytes() / 4 {
                 break;
             }
             for open in self.open.values_mut().filter(is_in) {
-                if disk.append(&open.line).is_err() {
+                if disk.append(&open.reserved.line).is_err() {
                     return (files, has_moved);
                 }
                 has_moved = true;

@@ -12,22 +12,56 @@ use crate::store::{LedgerRow, Outcome};
 /// Units of 10⁻¹² dollars.
 const PICOS_PER_DOLLAR: u64 = 1_000_000_000_000;
 
-/// Appends a row as JSON.
-pub(super) fn append_row(line: &mut Vec<u8>, row: &LedgerRow) {
+/// Appends a row as JSON. Returns the length of the line after the fields that are the same when the call is reserved and when it ends.
+pub(super) fn append_row(line: &mut Vec<u8>, row: &LedgerRow) -> usize {
+    append_begin(line, row);
+    let length = line.len();
+    append_end(line, row);
+    length
+}
+
+/// Appends the fields that are known when a call begins and do not change.
+fn append_begin(line: &mut Vec<u8>, row: &LedgerRow) {
+    line.extend_from_slice(b"{\"id\":");
+    append_text(line, &row.id);
+    text(line, b",\"request\":", &row.request);
+    text(line, b",\"node\":", &row.node);
+    if row.time_ms != 0 {
+        line.extend_from_slice(b",\"timeMs\":");
+        if row.time_ms < 0 {
+            line.push(b'-');
+        }
+        append_number(line, row.time_ms.unsigned_abs());
+    }
+    text(line, b",\"key\":", &row.key);
+    text(line, b",\"team\":", row.team.as_deref().unwrap_or_default());
+    text(line, b",\"api\":", &row.api);
+    text(line, b",\"call\":", &row.call);
+    text(line, b",\"model\":", &row.model);
+    text(line, b",\"provider\":", &row.provider);
+    text(line, b",\"served\":", &row.served);
+    if !row.tags.is_empty() {
+        line.extend_from_slice(b",\"tags\":");
+        super::line::append_json(line, &row.tags);
+    }
+}
+
+/// Appends the fields that [`append_begin`] leaves out.
+pub(super) fn append_end(line: &mut Vec<u8>, row: &LedgerRow) {
     // Without `..`: a new field must be written too.
     let LedgerRow {
-        id,
-        request,
-        node,
-        time_ms,
-        key,
-        team,
-        api,
-        call,
-        model,
-        provider,
-        served,
-        tags,
+        id: _,
+        request: _,
+        node: _,
+        time_ms: _,
+        key: _,
+        team: _,
+        api: _,
+        call: _,
+        model: _,
+        provider: _,
+        served: _,
+        tags: _,
         outcome,
         estimated,
         prompt_tokens,
@@ -41,28 +75,6 @@ pub(super) fn append_row(line: &mut Vec<u8>, row: &LedgerRow) {
         first_byte_ms,
         status,
     } = row;
-    line.extend_from_slice(b"{\"id\":");
-    append_text(line, id);
-    text(line, b",\"request\":", request);
-    text(line, b",\"node\":", node);
-    if *time_ms != 0 {
-        line.extend_from_slice(b",\"timeMs\":");
-        if *time_ms < 0 {
-            line.push(b'-');
-        }
-        append_number(line, time_ms.unsigned_abs());
-    }
-    text(line, b",\"key\":", key);
-    text(line, b",\"team\":", team.as_deref().unwrap_or_default());
-    text(line, b",\"api\":", api);
-    text(line, b",\"call\":", call);
-    text(line, b",\"model\":", model);
-    text(line, b",\"provider\":", provider);
-    text(line, b",\"served\":", served);
-    if !tags.is_empty() {
-        line.extend_from_slice(b",\"tags\":");
-        super::line::append_json(line, tags);
-    }
     if *outcome != Outcome::default() {
         text(line, b",\"outcome\":", outcome.as_str());
     }
@@ -134,14 +146,32 @@ fn append_fraction(line: &mut Vec<u8>, mut picos: u64) {
 }
 
 fn append_text(line: &mut Vec<u8>, value: &str) {
-    let is_plain = |byte: &u8| *byte >= 0x20 && *byte != b'"' && *byte != b'\\';
-    if value.as_bytes().iter().all(is_plain) {
+    if is_plain(value.as_bytes()) {
         line.push(b'"');
         line.extend_from_slice(value.as_bytes());
         line.push(b'"');
     } else {
         super::line::append_json(line, value);
     }
+}
+
+/// Returns whether JSON has a text as it is. Eight bytes are looked at at once.
+fn is_plain(text: &[u8]) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    // The highest bit of each byte that is below a number of at most 128, and is itself below 128; bits above the first one may be wrong.
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
+    let is = |word: u64, byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    let odd = |word: u64| below(word, 0x20) | is(word, b'"') | is(word, b'\\');
+    let (mut found, mut words) = (0, text.chunks_exact(8));
+    for word in words.by_ref() {
+        // All of them have eight bytes.
+        found |= odd(u64::from_ne_bytes(word.try_into().unwrap_or_default()));
+    }
+    let mut last = [b' '; 8];
+    for (place, byte) in last.iter_mut().zip(words.remainder()) {
+        *place = *byte;
+    }
+    (found | odd(u64::from_ne_bytes(last))) & (ONES << 7) == 0
 }
 
 fn append_number(line: &mut Vec<u8>, mut value: u64) {
@@ -213,11 +243,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_byte_that_json_escapes_is_noticed_at_every_place() {
+        for length in 0..20 {
+            assert!(is_plain(&vec![b'a'; length]));
+            for (place, byte) in
+                (0..length).flat_map(|place| (0..=u8::MAX).map(move |it| (place, it)))
+            {
+                let mut text = vec![0xff; length];
+                text[place] = byte;
+                let is_odd = byte < 0x20 || byte == b'"' || byte == b'\\';
+                assert_eq!(is_plain(&text), !is_odd, "{text:?}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn every_row_is_read_as_it_was_written(row in row()) {
             let mut text = Vec::new();
-            append_row(&mut text, &row);
+            let common = append_row(&mut text, &row);
+            // What the line of the final row is made of.
+            let mut again = text[..common].to_vec();
+            append_end(&mut again, &row);
+            prop_assert_eq!(&again, &text);
             prop_assert!(!text.contains(&b'\n'));
             prop_assert_eq!(serde_json::from_slice::<LedgerRow>(&text).unwrap(), row);
         }
