@@ -62,7 +62,7 @@ pub struct Record {
     pub first_byte: Option<Duration>,
     /// The bytes of the response.
     pub bytes: usize,
-    started: Instant,
+    pub(crate) started: Instant,
     recorder: Option<Arc<dyn Recorder>>,
     span: Span,
     /// Gets how the request ended, for those who share its response.
@@ -156,7 +156,8 @@ impl Record {
         if self.first_byte.is_none() {
             let time = self.started.elapsed();
             self.first_byte = Some(time);
-            if let Some(ticket) = &self.ticket {
+            // A complete response ends its request at once.
+            if let Some(ticket) = self.ticket.as_ref().filter(|_| self.is_stream) {
                 ticket.responds(self.served.as_deref(), time);
             }
         }

@@ -13,7 +13,7 @@ use super::price::Priced;
 use super::refusal::{not_recorded, over_budget, without_price};
 use super::scope::Scope;
 use super::window::{Starts, starts};
-use super::{Accounts, Pass};
+use super::{Accounts, Pass, in_ms};
 use crate::cluster::Claim;
 use crate::key::ApiKey;
 use crate::store::{LedgerRow, Outcome};
@@ -84,12 +84,13 @@ impl Accounts {
         let priced = model.map(|model| self.0.prices.of(model));
         let response = estimate.response(model.map(Arc::as_ref), settings.reserve_tokens);
         let tier = estimate.tier.as_deref();
-        let most = priced.as_ref().and_then(|it| it.most(estimate.prompt, response, tier));
+        let time = (self.0.clock)();
+        let most = priced.as_ref().and_then(|it| it.most(estimate.prompt, response, time, tier));
         if most.is_none() && pass.has_budget() && !settings.allow_unpriced {
             return Err(without_price(&format!("{}/{}", origin.provider, origin.served)));
         }
         let amount = most.unwrap_or_default();
-        let now = self.now_ms();
+        let now = in_ms(time);
         // First, because it waits: a request that ends while it waits gives it back.
         let claim = match self.is_shared() {
             true => Box::pin(self.reserve_shared(pass, amount, now, origin.api)).await?,

@@ -121,14 +121,19 @@ impl Accounts {
 
     /// Returns the time in milliseconds of Unix time.
     fn now_ms(&self) -> i64 {
-        let time = (self.0.clock)().duration_since(UNIX_EPOCH).unwrap_or_default();
-        i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+        in_ms((self.0.clock)())
     }
 
     /// Returns an id for a row that no other row has.
     fn new_id(&self) -> String {
         // With leading zeros, so ids of a process are in order as text, and a store appends to the end of its indexes.
-        format!("{}-{:08x}", self.0.run, self.0.next.fetch_add(1, Ordering::Relaxed))
+        let number = self.0.next.fetch_add(1, Ordering::Relaxed);
+        let Ok(short) = u32::try_from(number) else { return format!("{}-{number:x}", self.0.run) };
+        let mut id = String::with_capacity(self.0.run.len() + 9);
+        id.push_str(&self.0.run);
+        id.push('-');
+        crate::key::push_hex(&mut id, &short.to_be_bytes());
+        id
     }
 
     /// Returns the account of a key. There is one for each key that was used.
@@ -164,6 +169,12 @@ fn account(accounts: &RwLock<HashMap<String, Arc<Account>>>, name: &str) -> Arc<
     drop(known);
     let mut known = accounts.write().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(known.entry(name.to_owned()).or_default())
+}
+
+/// Returns a time in milliseconds of Unix time.
+fn in_ms(time: SystemTime) -> i64 {
+    let time = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Returns what distinguishes the rows of this process: when it began, and a random number.

@@ -32,8 +32,13 @@ impl fmt::Debug for Priced {
 
 impl Priced {
     /// Returns the most that a call with so many tokens costs. A tier whose price is not known costs as the usual one.
-    pub(super) fn most(&self, prompt: u64, response: u64, tier: Option<&str>) -> Option<Usd> {
-        let now = SystemTime::now();
+    pub(super) fn most(
+        &self,
+        prompt: u64,
+        response: u64,
+        now: SystemTime,
+        tier: Option<&str>,
+    ) -> Option<Usd> {
         let most = |tier: Option<&str>| self.model.most(prompt, response, now, tier);
         tier.and_then(|tier| most(Some(tier))).or_else(|| most(None))
     }
@@ -138,6 +143,9 @@ mod tests {
         usage.details.cached_tokens = Some(500_000);
         let cost = priced.estimate(&usage).unwrap();
         assert_eq!((cost.usd.to_string(), cost.source), ("1".to_owned(), CostSource::Estimate));
-        assert_eq!(priced.most(1_000_000, 500_000, Some("odd")).unwrap().to_string(), "2");
+        assert_eq!(
+            priced.most(1_000_000, 500_000, SystemTime::now(), Some("odd")).unwrap().to_string(),
+            "2"
+        );
     }
 }

@@ -6,7 +6,7 @@ use agentloop::Usd;
 
 use super::Accounts;
 use super::scope::Scope;
-use super::window::starts;
+use super::window::{Starts, starts};
 use crate::store::{KeyTable, LedgerRow, Limits, PriceId, RowFilter};
 
 impl Accounts {
@@ -61,14 +61,16 @@ impl Accounts {
     /// Adds rows of an earlier process that are not stored yet. All of them must be added before the first is stored.
     pub(crate) fn add_unstored(&self, row: &LedgerRow) {
         self.0.replaying.fetch_add(1, Ordering::SeqCst);
-        self.each_account(row, |used, at, usd| used.add_unstored(at, usd));
+        let now = starts(self.now_ms());
+        self.each_account(row, &now, |used, at, usd| used.add_unstored(at, usd));
     }
 
     /// Notes that rows are in the store now.
     pub(crate) fn rows_stored(&self, rows: &[LedgerRow]) {
         let mut replayed = 0;
+        let now = starts(self.now_ms());
         for row in rows {
-            self.each_account(row, |used, at, usd| used.stored(at, usd));
+            self.each_account(row, &now, |used, at, usd| used.stored(at, usd));
             replayed += u64::from(!row.id.starts_with(&self.0.run));
         }
         if replayed > 0 {
@@ -81,14 +83,15 @@ impl Accounts {
     fn each_account(
         &self,
         row: &LedgerRow,
-        change: impl Fn(&mut super::scope::Used, &super::window::Starts, Usd),
+        now: &Starts,
+        change: impl Fn(&mut super::scope::Used, &Starts, Usd),
     ) {
         let Some(usd) = row.usd.filter(|usd| *usd != Usd::default()) else { return };
-        let (at, now) = (starts(row.time_ms), starts(self.now_ms()));
+        let at = starts(row.time_ms);
         let team = row.team.as_deref().map(|name| self.team(name));
         for account in [Some(self.key(&row.key)), team].into_iter().flatten() {
             let mut used = account.lock();
-            used.roll(&now);
+            used.roll(now);
             change(&mut used, &at, usd);
         }
     }

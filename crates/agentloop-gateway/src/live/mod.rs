@@ -99,7 +99,8 @@ impl Live {
 
 impl Recorder for Live {
     fn record(&self, record: &Record, time: Duration) {
-        let second = self.started.elapsed().as_secs();
+        let ended = record.started + time;
+        let second = ended.saturating_duration_since(self.started).as_secs();
         // A gateway without a client's key in front of it is asked by anybody; such requests are errors like others.
         let has_failed = record.error.is_some() || record.status.as_u16() >= 400;
         let mut counted = self.lock();

@@ -79,7 +79,7 @@ impl Registry {
             call: record.call,
             model: record.model.clone(),
             is_stream: record.is_stream,
-            started: Instant::now(),
+            started: record.started,
             bytes: AtomicU64::new(0),
             first_byte: AtomicU32::new(u32::MAX),
             served: OnceLock::new(),

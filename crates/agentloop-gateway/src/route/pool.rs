@@ -76,7 +76,7 @@ impl Member {
 
     /// Returns the model as `provider/model`.
     pub(crate) fn full_name(&self) -> String {
-        format!("{}/{}", self.provider(), self.target.model)
+        [self.provider(), "/", &self.target.model].concat()
     }
 
     /// Returns whether neither the key nor the provider rests.
