@@ -56,14 +56,17 @@ pub(crate) struct End<'a> {
 
 /// A call in progress, for which an amount is reserved. It ends exactly once: a call that is dropped was cancelled.
 #[derive(Debug)]
-pub(crate) struct Hold {
+pub(crate) struct Hold(Box<Held>);
+
+#[derive(Debug)]
+struct Held {
     pass: Arc<Pass>,
     starts: (Starts, Starts),
     priced: Option<Priced>,
     /// What the other gateways know of it.
     claim: Option<Claim>,
     /// The row that counts if nothing more is heard. Absent once the call has ended.
-    row: Option<Box<LedgerRow>>,
+    row: Option<LedgerRow>,
     began: Instant,
 }
 
@@ -108,14 +111,8 @@ impl Accounts {
             ..self.begin_row(&pass.key.1, origin, now)
         };
         let kept = self.0.keep.reserve(&row);
-        let hold = Hold {
-            pass: Arc::clone(pass),
-            starts,
-            priced,
-            claim,
-            row: Some(Box::new(row)),
-            began: Instant::now(),
-        };
+        let (pass, began) = (Arc::clone(pass), Instant::now());
+        let hold = Hold(Box::new(Held { pass, starts, priced, claim, row: Some(row), began }));
         if let Err(error) = kept {
             hold.release();
             return Err(not_recorded(&error));
@@ -191,14 +188,15 @@ impl Pass {
 impl Hold {
     /// Ends a call that may have cost something. Returns the cost, and whether it is an estimate.
     pub(crate) fn settle(mut self, end: &End<'_>) -> Option<Cost> {
-        self.finish(end)
+        self.0.finish(end)
     }
 
     /// Ends a call that certainly cost nothing.
     pub(crate) fn release(mut self) {
-        if let Some(row) = self.row.take() {
-            self.change(row.reserved, Usd::default());
-            self.pass.accounts.0.keep.release(&row.id);
+        let held = &mut *self.0;
+        if let Some(row) = held.row.take() {
+            held.change(row.reserved, Usd::default());
+            held.pass.accounts.0.keep.release(&row.id);
         }
     }
 
@@ -217,9 +215,11 @@ impl Hold {
             status: error.status().unwrap_or(BAD_GATEWAY),
         });
     }
+}
 
+impl Held {
     fn finish(&mut self, end: &End<'_>) -> Option<Cost> {
-        let mut row = *self.row.take()?;
+        let mut row = self.row.take()?;
         let is_reported = |usage: &&Usage| {
             usage.prompt_tokens.is_some()
                 && (usage.completion_tokens.is_some() || row.call == "embed")
@@ -279,7 +279,7 @@ impl Hold {
 /// A call that is dropped: the client disconnected while the gateway waited for the provider.
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.finish(&End {
+        self.0.finish(&End {
             outcome: Outcome::Cancelled,
             usage: None,
             cost: None,

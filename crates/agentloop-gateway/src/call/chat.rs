@@ -137,19 +137,21 @@ pub(super) async fn run(mut call: Box<Call>) -> Response<GatewayBody> {
     }
     match cached::Wanted::of(&call, &asked, &plan) {
         Some(wanted) => {
-            let make = |load: cached::Load| Box::pin(respond(load.0, load.1, load.2)) as _;
+            let make = |(call, asked, plan): cached::Load| {
+                Box::pin(async move { respond(call, &asked, plan).await }) as _
+            };
             Box::pin(cached::run(wanted, (call, asked, plan), make)).await
         }
-        None => respond(call, asked, plan).await,
+        None => respond(call, &asked, plan).await,
     }
 }
 
 /// Calls the providers of a plan.
-async fn respond(mut call: Box<Call>, asked: Asked, plan: Plan) -> Response<GatewayBody> {
+async fn respond(mut call: Box<Call>, asked: &Asked, plan: Plan) -> Response<GatewayBody> {
     let protocol = call.api.protocol;
     let options = plan.options;
     let mut attempts = Attempts::new(plan);
-    let answered = answer(&call, &asked, &mut attempts, options.strict).await;
+    let answered = answer(&call, asked, &mut attempts, options.strict).await;
     call.record.attempts = attempts.count;
     let (response, member, busy, hold) = match answered {
         Ok(answered) => answered,
@@ -161,7 +163,7 @@ async fn respond(mut call: Box<Call>, asked: Asked, plan: Plan) -> Response<Gate
     match response {
         Begun::Relayed(relayed, hides_usage) => {
             call.record.is_relayed = true;
-            relayed_response(call, &asked, *relayed, hides_usage, options, busy)
+            relayed_response(call, asked, *relayed, hides_usage, options, busy)
         }
         Begun::Translated(reply) => translate::respond(call, *reply, options, busy),
     }
@@ -190,7 +192,8 @@ async fn begin(
     strict: bool,
 ) -> Result<Begun, RelayError> {
     if is_relayed(call, asked, member) {
-        let (relayed, hides_usage) = relay(call, asked, member).await?;
+        let (request, hides_usage) = relayed_request(call, asked, member)?;
+        let relayed = member.slot.client.relay(request).await?;
         return Ok(Begun::Relayed(Box::new(relayed), hides_usage));
     }
     // In a box, so the future of a relayed call does not have room for it.
@@ -205,8 +208,12 @@ fn is_relayed(call: &Call, asked: &Asked, member: &Member) -> bool {
     speaks && !has_capsule(&asked.body.bytes)
 }
 
-async fn relay(call: &Call, asked: &Asked, member: &Member) -> Result<(Relayed, bool), RelayError> {
-    let client = &member.slot.client;
+/// Returns the request to a provider of the same API, and whether the client does not want the usage that its stream will have.
+fn relayed_request(
+    call: &Call,
+    asked: &Asked,
+    member: &Member,
+) -> Result<(RelayRequest, bool), Error> {
     let target = &member.target;
     let protocol = call.api.protocol;
     let mut hides_usage = false;
@@ -231,7 +238,7 @@ async fn relay(call: &Call, asked: &Asked, member: &Member) -> Result<(Relayed, 
     } else if protocol == Protocol::Anthropic && call.api.path.contains("beta=true") {
         request.query = Some("beta=true".to_owned());
     }
-    Ok((client.relay(request).await?, hides_usage))
+    Ok((request, hides_usage))
 }
 
 /// Returns the method of a Gemini call with its query.

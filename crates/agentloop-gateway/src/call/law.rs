@@ -339,7 +339,7 @@ async fn call(
         })
         .await
     };
-    let Some(response) = response else { return false };
+    let Some(Ok(response)) = response else { return false };
     let is_good = response.status() == 200;
     let is_stream = response.headers()["content-type"] == "text/event-stream";
     let (mut body, mut text) = (response.into_body(), Vec::new());

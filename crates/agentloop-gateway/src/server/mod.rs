@@ -64,6 +64,9 @@ pub struct Server {
     accepting: Option<JoinHandle<()>>,
 }
 
+/// A response on its way.
+type Responding = BoxFuture<'static, Result<Response<GatewayBody>, Infallible>>;
+
 /// What a listener serves.
 #[derive(Clone, Debug)]
 enum Face {
@@ -251,11 +254,7 @@ async fn serve<S>(
 {
     let (gateway, face) = (listening.gateway.clone(), listening.face.clone());
     // Boxed: hyper keeps room for the future of a request as long as the connection lives, also while a stream is idle.
-    let service = service_fn(move |request| {
-        let responding: BoxFuture<'static, _> =
-            Box::pin(respond(gateway.clone(), face.clone(), request));
-        responding
-    });
+    let service = service_fn(move |request| respond(&gateway, &face, request));
     let stream = Patient::new(stream, listening.gateway.state().client_timeout);
     let stream = TokioIo::new(stream);
     match version {
@@ -289,20 +288,24 @@ async fn serve<S>(
     }
 }
 
-async fn respond(
-    gateway: Gateway,
-    face: Face,
-    request: Request<Incoming>,
-) -> Result<Response<GatewayBody>, Infallible> {
-    Ok(match face {
+/// Responds to a request.
+fn respond(gateway: &Gateway, face: &Face, request: Request<Incoming>) -> Responding {
+    match face {
         Face::Api => {
             let span = gateway.open_span(request.headers());
             let (state, recorder) = (gateway.state(), gateway.recorder());
             let accounts = gateway.accounts().clone();
-            let handling = call::handle(state, accounts, recorder, request, &span);
+            let handle = || call::handle(state, accounts, recorder, request, &span);
+            let handling = span.in_scope(handle);
             // The spans of calls to providers belong to that of the request.
-            handling.instrument(span.clone()).await
+            match span.is_disabled() {
+                true => Box::pin(handling),
+                false => Box::pin(handling.instrument(span)),
+            }
         }
-        Face::Admin(admin) => admin.respond(&gateway, request).await,
-    })
+        Face::Admin(admin) => {
+            let (admin, gateway) = (Arc::clone(admin), gateway.clone());
+            Box::pin(async move { Ok(admin.respond(&gateway, request).await) })
+        }
+    }
 }

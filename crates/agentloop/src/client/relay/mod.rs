@@ -151,8 +151,12 @@ impl AgentLoop {
     /// # Errors
     ///
     /// Fails if the provider does not speak the protocol, cannot be reached, or reports an error before the first content.
-    pub async fn relay(&self, request: RelayRequest) -> std::result::Result<Relayed, RelayError> {
-        Box::pin(self.inner().relay(request)).await
+    pub fn relay(
+        &self,
+        request: RelayRequest,
+    ) -> impl Future<Output = std::result::Result<Relayed, RelayError>> + Send + use<'_> {
+        // Not an `async fn`, whose future would hold the request beside the box.
+        Box::pin(self.inner().relay(request))
     }
 
     /// Returns the provider and the model that a model name stands for, as the client keeps them.

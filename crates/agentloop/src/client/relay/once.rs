@@ -41,8 +41,9 @@ tokio::task_local! {
 /// # Ok(())
 /// # }
 /// ```
-pub async fn sent_once<F: Future>(calls: F) -> F::Output {
-    ONCE.scope((), calls).await
+pub fn sent_once<F: Future>(calls: F) -> impl Future<Output = F::Output> {
+    // Not an `async fn`, whose future holds its arguments twice.
+    ONCE.scope((), calls)
 }
 
 /// Returns whether this is a call within [`sent_once`].
