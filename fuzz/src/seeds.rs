@@ -14,9 +14,47 @@ pub(crate) fn fixtures(protocol: Protocol) -> Vec<(bool, Vec<u8>)> {
     paths.sort();
     let read = |path: std::path::PathBuf| {
         let stream = path.extension().is_some_and(|end| end == "sse" || end == "ndjson");
-        (stream, std::fs::read(path).unwrap())
+        let is_frames = path.extension().is_some_and(|end| end == "frames");
+        let bytes = std::fs::read(path).unwrap();
+        match is_frames {
+            true => (true, frames(&String::from_utf8_lossy(&bytes))),
+            false => (stream, bytes),
+        }
     };
     paths.into_iter().map(read).collect()
+}
+
+/// Returns a stream of Amazon's binary frames from its text: on each line the name of an event and its content.
+pub(crate) fn frames(text: &str) -> Vec<u8> {
+    let mut stream = Vec::new();
+    for (name, content) in text.lines().filter_map(|line| line.split_once(' ')) {
+        let mut head = Vec::new();
+        for (header, value) in [(":event-type", name), (":message-type", "event")] {
+            head.push(u8::try_from(header.len()).unwrap());
+            head.extend_from_slice(header.as_bytes());
+            head.push(7);
+            head.extend_from_slice(&u16::try_from(value.len()).unwrap().to_be_bytes());
+            head.extend_from_slice(value.as_bytes());
+        }
+        let number = |number: usize| u32::try_from(number).unwrap().to_be_bytes();
+        let length = 16 + head.len() + content.len();
+        let mut frame = [number(length), number(head.len())].concat();
+        frame.extend(checksum(&frame).to_be_bytes());
+        frame.extend(head);
+        frame.extend_from_slice(content.as_bytes());
+        frame.extend(checksum(&frame).to_be_bytes());
+        stream.extend(frame);
+    }
+    stream
+}
+
+/// CRC-32, bit by bit.
+fn checksum(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
+            (sum >> 1) ^ if sum & 1 == 1 { 0xEDB8_8320 } else { 0 }
+        })
+    })
 }
 
 /// An input: how it is to be read, in two bytes, and what.

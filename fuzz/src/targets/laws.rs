@@ -40,6 +40,7 @@ pub(crate) fn client() -> &'static AgentLoop {
     static CLIENT: LazyLock<AgentLoop> = LazyLock::new(|| {
         AgentLoop::builder()
             .env("AZURE_RESOURCE_NAME", "r")
+            .env("AWS_REGION", "us-east-1")
             .env("VERTEX_LOCATION", "l")
             .env("VERTEX_PROJECT", "p")
             .transport(Nowhere)

@@ -85,6 +85,11 @@ pub const TARGETS: &[Target] = &[
         |input| decode::check(Protocol::Cohere, input),
         || decode::seeds(Protocol::Cohere),
     ),
+    target(
+        "decode_bedrock",
+        |input| decode::check(Protocol::Bedrock, input),
+        || decode::seeds(Protocol::Bedrock),
+    ),
     target("amplify", amplify::check, amplify::seeds),
     target("framing", framing::check, framing::seeds),
     target("headers", headers::check, headers::seeds),
@@ -120,6 +125,11 @@ pub const TARGETS: &[Target] = &[
         "read_cohere",
         |input| readers::check(Protocol::Cohere, input),
         || readers::seeds(Protocol::Cohere),
+    ),
+    target(
+        "read_bedrock",
+        |input| readers::check(Protocol::Bedrock, input),
+        || readers::seeds(Protocol::Bedrock),
     ),
     target("read_embed", readers::check_embed, readers::embed_seeds),
     target("carry", carry::check, carry::seeds),

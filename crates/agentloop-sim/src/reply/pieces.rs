@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use agentloop::protocol::serve::{StreamFraming, StreamWriter, framing, write_error};
+use agentloop::protocol::serve::{StreamFraming, StreamWriter, frame, framing, write_error};
 use agentloop::{ChatStreamEvent, Error, ErrorKind, Protocol};
 use bytes::Bytes;
 
@@ -141,11 +141,7 @@ impl Pieces {
                     Fault::CutEvents(_, Cut::Reset) => Piece::Reset,
                     Fault::MalformedEvents(_) => {
                         self.events += 1;
-                        let frame = match framing(self.protocol) {
-                            StreamFraming::Lines => [MALFORMED, b"\n"].concat(),
-                            _ => [b"data: ", MALFORMED, b"\n\n"].concat(),
-                        };
-                        return Some(Some(Piece::Bytes(frame.into())));
+                        return Some(Some(Piece::Bytes(frame(self.protocol, MALFORMED))));
                     }
                     Fault::ErrorEvents(_) => {
                         let error = error_event();

@@ -98,8 +98,8 @@ async fn every_protocol_works() {
         let request = ChatRequest::new("other/echo").user("Hi");
         let response = ai.chat(request.clone()).await.unwrap();
         let mut stream = streamed(&ai, request).await.unwrap();
-        // Responses of Ollama have no id, so the client makes one.
-        if *protocol == Protocol::Ollama {
+        // Responses of Ollama and Bedrock have no id, so the client makes one.
+        if matches!(protocol, Protocol::Ollama | Protocol::Bedrock) {
             stream.id.clone_from(&response.id);
         }
         assert_eq!(response, stream, "{protocol:?}");

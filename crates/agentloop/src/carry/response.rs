@@ -83,7 +83,8 @@ impl Carrier {
         // The wires of Gemini and Ollama have no calls in pieces.
         let holds_calls = matches!(client, Protocol::Gemini | Protocol::Ollama)
             || matches!(upstream, Protocol::OpenAiResponses | Protocol::Gemini);
-        let returns_thinking = matches!(client, Protocol::Anthropic | Protocol::OpenAiResponses);
+        let returns_thinking =
+            matches!(client, Protocol::Anthropic | Protocol::OpenAiResponses | Protocol::Bedrock);
         Self { client, holds_calls, returns_thinking, model: String::new(), choices: Vec::new() }
     }
 
@@ -457,7 +458,9 @@ impl Carrier {
             return None;
         }
         match self.client {
-            Protocol::Anthropic | Protocol::OpenAiResponses => redacted(&entries),
+            Protocol::Anthropic | Protocol::OpenAiResponses | Protocol::Bedrock => {
+                redacted(&entries)
+            }
             Protocol::Gemini => {
                 let mut text = TextPart::new("");
                 text.provider_state = signed(&entries);
@@ -499,7 +502,8 @@ fn own(part: &mut ResponsePart, model: &str) {
 
 /// Returns whether the API of the client has arguments as an object, and would write these in another way.
 fn is_rewritten(client: Protocol, arguments: &str) -> bool {
-    matches!(client, Protocol::Anthropic | Protocol::Gemini | Protocol::Ollama)
+    use Protocol::{Anthropic, Bedrock, Gemini, Ollama};
+    matches!(client, Anthropic | Gemini | Ollama | Bedrock)
         && serde_json::from_str::<Value>(arguments)
             .is_ok_and(|value| arguments != value.to_string().as_str())
 }

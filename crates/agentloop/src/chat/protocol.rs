@@ -31,6 +31,9 @@ pub enum Protocol {
     /// Cohere's own API, version 2.
     #[serde(rename = "cohere")]
     Cohere,
+    /// Amazon Bedrock's Converse.
+    #[serde(rename = "bedrock")]
+    Bedrock,
 }
 
 impl Protocol {
@@ -42,6 +45,7 @@ impl Protocol {
         Self::Gemini,
         Self::Ollama,
         Self::Cohere,
+        Self::Bedrock,
     ];
 
     /// Returns the name that configuration and the command line use.
@@ -76,6 +80,7 @@ impl Protocol {
             Self::Gemini => &GEMINI,
             Self::Ollama => &OLLAMA,
             Self::Cohere => &COHERE,
+            Self::Bedrock => &BEDROCK,
         }
     }
 }
@@ -256,4 +261,27 @@ const COHERE: ProtocolFacts = ProtocolFacts {
     audio_input: Support::Never,
     image_urls: UrlSupport::Always,
     ..OLLAMA
+};
+
+const BEDROCK: ProtocolFacts = ProtocolFacts {
+    name: "bedrock",
+    counted_in: Protocol::Bedrock,
+    merges_extra_body: true,
+    tool_dialect: ToolDialect::Anthropic,
+    lists_server_tools: true,
+    has_web_fetch: false,
+    has_file_search: false,
+    json_schema: Support::Always,
+    image_input: Support::ByQuirk,
+    audio_input: Support::Always,
+    file_input: Support::Always,
+    video_input: Support::Always,
+    cache_markers: Support::Always,
+    token_count: Support::Always,
+    image_urls: UrlSupport::Never,
+    audio_urls: UrlSupport::Never,
+    file_urls: UrlSupport::Never,
+    video_urls: UrlSupport::Never,
+    sends_made_media: false,
+    reads_own_urls: false,
 };

@@ -9,6 +9,8 @@
 #[cfg(feature = "anthropic")]
 mod anthropic;
 mod base64_join;
+#[cfg(feature = "bedrock")]
+mod bedrock;
 mod classify;
 mod client_tools;
 mod codec;
@@ -84,6 +86,8 @@ pub(crate) fn codec(protocol: Protocol) -> &'static dyn Codec {
         Protocol::Ollama => &ollama::Ollama,
         #[cfg(feature = "cohere")]
         Protocol::Cohere => &cohere::Cohere,
+        #[cfg(feature = "bedrock")]
+        Protocol::Bedrock => &bedrock::Bedrock,
         #[allow(unreachable_patterns, reason = "unless a protocol is not compiled in")]
         other => missing::Missing::of(other),
     }

@@ -16,10 +16,21 @@ struct Head<'a> {
     choices: Option<IgnoredAny>,
     done: Option<IgnoredAny>,
     finish_reason: Option<IgnoredAny>,
+    #[serde(rename = "stopReason")]
+    stop_reason: Option<IgnoredAny>,
 }
+
+/// In how many bytes the headers of the first frame are.
+const FRAME_HEAD_BYTES: usize = 512;
 
 /// Returns the protocol that a response, whole or streamed, is written in, if its first object shows it.
 pub(crate) fn protocol_of(body: &[u8]) -> Option<Protocol> {
+    // Binary frames begin with their length, which is followed by the names of their headers.
+    if body.starts_with(b"\0") {
+        let head = &body[..body.len().min(FRAME_HEAD_BYTES)];
+        let is_frame = memchr::memmem::find(head, b":message-type").is_some();
+        return is_frame.then_some(Protocol::Bedrock);
+    }
     let begin = body.iter().position(|byte| *byte == b'{')?;
     let text = String::from_utf8_lossy(&body[begin..]);
     let mut values = serde_json::Deserializer::from_str(&text).into_iter::<Head<'_>>();
@@ -36,6 +47,8 @@ pub(crate) fn protocol_of(body: &[u8]) -> Option<Protocol> {
         Some(Protocol::Ollama)
     } else if kind == "message-start" || head.finish_reason.is_some() {
         Some(Protocol::Cohere)
+    } else if head.stop_reason.is_some() {
+        Some(Protocol::Bedrock)
     } else {
         None
     }
@@ -62,6 +75,12 @@ mod tests {
                 "event: message-start\ndata: {\"id\":\"1\",\"type\":\"message-start\"}\n\n",
                 Some(Protocol::Cohere),
             ),
+            (r#"{"output":{"message":{}},"stopReason":"end_turn"}"#, Some(Protocol::Bedrock)),
+            (
+                "\0\0\0\u{7c}\0\0\0\u{52}sum.\r:message-type\u{7}\0\u{5}event{\"type\":\"message\"}",
+                Some(Protocol::Bedrock),
+            ),
+            ("\0\0{\"choices\":[]}", None),
             (r#"{"error":{"message":"no"}}"#, None),
             (r#"{"object":5,"type":[]}"#, None),
             ("<html>{</html>", None),

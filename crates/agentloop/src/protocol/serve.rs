@@ -2,6 +2,8 @@
 //!
 //! A server that calls these functions supports all protocols without naming any of them. The simulator is one.
 
+#[cfg(feature = "bedrock")]
+pub(super) mod frames;
 pub(super) mod known;
 mod lines;
 pub(super) mod notes;
@@ -36,6 +38,14 @@ pub(crate) trait Serve: Sync {
     /// Returns how streams are framed, unless a request asks for another framing.
     fn framing(&self) -> StreamFraming {
         StreamFraming::Events
+    }
+
+    /// Returns content as one frame of a stream.
+    fn frame(&self, content: &[u8]) -> Bytes {
+        match self.framing() {
+            StreamFraming::Lines => [content, b"\n"].concat().into(),
+            _ => [b"data: ", content, b"\n\n"].concat().into(),
+        }
     }
 
     fn read_chat(&self, path: &str, body: &[u8]) -> Result<ServedChat>;
@@ -189,6 +199,8 @@ pub enum StreamFraming {
     Array,
     /// As lines, each of which is a JSON object.
     Lines,
+    /// As the binary frames of Amazon, with checksums.
+    Frames,
 }
 
 impl StreamFraming {
@@ -204,6 +216,7 @@ impl StreamFraming {
             Self::Events => "text/event-stream",
             Self::Array => "application/json",
             Self::Lines => "application/x-ndjson",
+            Self::Frames => "application/vnd.amazon.eventstream",
         }
     }
 }
@@ -264,6 +277,18 @@ pub fn route(
 /// ```
 pub fn framing(protocol: Protocol) -> StreamFraming {
     codec(protocol).server().framing()
+}
+
+/// Returns content as one frame of a stream of a protocol. It is not checked, so faults can be simulated.
+///
+/// ```
+/// use agentloop::Protocol;
+/// use agentloop::protocol::serve::frame;
+///
+/// assert_eq!(frame(Protocol::OpenAiChat, b"{}"), "data: {}\n\n");
+/// ```
+pub fn frame(protocol: Protocol, content: &[u8]) -> Bytes {
+    codec(protocol).server().frame(content)
 }
 
 /// Returns the key of a request, in whichever header it is.
@@ -423,13 +448,17 @@ pub fn write_count(protocol: Protocol, tokens: u64) -> Bytes {
 /// assert!(stream.ends_with(b"data: [DONE]\n\n"));
 /// ```
 #[derive(Debug)]
-pub struct StreamWriter(Box<dyn WriteStream>);
+pub struct StreamWriter {
+    writer: Box<dyn WriteStream>,
+    /// Whether the stream is text. Bytes of other streams must stay as they are.
+    is_text: bool,
+}
 
 impl StreamWriter {
     /// Creates a writer. The stream ends with the usage if `include_usage` is set and the protocol leaves it to the
     /// caller.
     pub fn new(protocol: Protocol, include_usage: bool) -> Self {
-        Self(codec(protocol).server().stream_writer(include_usage))
+        Self::of(protocol, codec(protocol).server().stream_writer(include_usage))
     }
 
     /// Creates a writer of the response to a request, in the form in which the request declared its tools, and with the
@@ -447,11 +476,16 @@ impl StreamWriter {
     /// # Ok::<(), agentloop::Error>(())
     /// ```
     pub fn for_reply(protocol: Protocol, include_usage: bool, reply: &Reply) -> Self {
-        Self(codec(protocol).server().stream_writer_for(include_usage, reply))
+        Self::of(protocol, codec(protocol).server().stream_writer_for(include_usage, reply))
+    }
+
+    fn of(protocol: Protocol, writer: Box<dyn WriteStream>) -> Self {
+        Self { writer, is_text: framing(protocol) != StreamFraming::Frames }
     }
 
     /// Returns the bytes of an event; none if the protocol has no such event.
     pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
-        lines::escape(self.0.write(event))
+        let written = self.writer.write(event);
+        if self.is_text { lines::escape(written) } else { written }
     }
 }

@@ -32,8 +32,8 @@ pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
 pub use listing::Listing;
 pub use model::{
-    CodeExecutionVersion, ForcedTools, InstructionsRole, ModelRule, NativeSchema, Sampling,
-    Signatures, ThinkTags, ThinkingControl,
+    CodeExecutionVersion, EffortField, ForcedTools, InstructionsRole, ModelRule, NativeSchema,
+    Sampling, Signatures, ThinkTags, ThinkingControl,
 };
 pub use param::Rule;
 pub(crate) use param::Ruling;
@@ -278,6 +278,24 @@ impl Provider {
         })
     }
 
+    /// Creates a provider that speaks Amazon Bedrock's Converse. `base_url` is the part before `/model/`.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Provider};
+    ///
+    /// let lab = Provider::bedrock_compatible("lab", "https://bedrock.example.com").key_env("LAB_KEY");
+    /// let ai = AgentLoop::builder().provider(lab).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn bedrock_compatible(
+        name: impl Into<Cow<'static, str>>,
+        base_url: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { protocol: Protocol::Bedrock, ..Self::openai_compatible(name, base_url) }
+            .quirks(|q| q.server_tools = quirks::ServerToolQuirks::refused())
+            .without_embeddings()
+    }
+
     /// Creates a provider that uses `protocol`, as [`openai_compatible`](Self::openai_compatible) and the other constructors do.
     ///
     /// ```
@@ -298,6 +316,7 @@ impl Provider {
             Protocol::Gemini => Self::gemini_compatible(name, base_url),
             Protocol::Ollama => Self::ollama_compatible(name, base_url),
             Protocol::Cohere => Self::cohere_compatible(name, base_url),
+            Protocol::Bedrock => Self::bedrock_compatible(name, base_url),
         }
     }
 

@@ -54,6 +54,9 @@ pub struct ModelRule {
     /// The version of the code execution tool in Anthropic's Messages.
     #[serde(default)]
     pub code_execution: CodeExecutionVersion,
+    /// The field of the effort in Amazon Bedrock's Converse.
+    #[serde(default)]
+    pub effort_field: EffortField,
 }
 
 macro_rules! knowledge {
@@ -138,6 +141,21 @@ knowledge! {
     }
 }
 
+knowledge! {
+    /// The fields of the effort in Amazon Bedrock's Converse. All but the first are fields of the model.
+    EffortField {
+        /// `outputConfig.effort`.
+        #[default]
+        OutputConfig,
+        /// `reasoning_effort`.
+        ReasoningEffort,
+        /// `reasoning.effort`.
+        Reasoning,
+        /// `reasoningConfig.maxReasoningEffort`.
+        ReasoningConfig,
+    }
+}
+
 /// Whether sampling parameters (temperature, penalties) are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -181,6 +199,7 @@ pub(crate) struct ModelTraits {
     pub(crate) signatures: Signatures,
     pub(crate) instructions: InstructionsRole,
     pub(crate) code_execution: CodeExecutionVersion,
+    pub(crate) effort_field: EffortField,
     /// Whether it thinks at all; absent means unknown.
     pub(crate) reasoning: Option<bool>,
     /// The levels of effort that the model knows, where they are listed.
@@ -225,6 +244,7 @@ impl ModelRule {
             signatures: Signatures::default(),
             instructions: InstructionsRole::default(),
             code_execution: CodeExecutionVersion::default(),
+            effort_field: EffortField::default(),
         }
     }
 
@@ -282,6 +302,12 @@ impl ModelRule {
         Self { instructions, ..self }
     }
 
+    /// Sets the field of the effort in Amazon Bedrock's Converse.
+    #[must_use]
+    pub fn with_effort_field(self, effort_field: EffortField) -> Self {
+        Self { effort_field, ..self }
+    }
+
     /// Sets the version of the code execution tool in Anthropic's Messages.
     #[must_use]
     pub fn with_code_execution(self, code_execution: CodeExecutionVersion) -> Self {
@@ -324,6 +350,7 @@ pub(crate) fn traits_of(rule: Option<&ModelRule>, model: &str) -> ModelTraits {
             signatures: rule.signatures,
             instructions: rule.instructions,
             code_execution: rule.code_execution,
+            effort_field: rule.effort_field,
             reasoning: None,
             efforts: None,
         };

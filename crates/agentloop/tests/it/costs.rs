@@ -8,13 +8,14 @@ use agentloop::{
 };
 use agentloop_sim::{Ledger, Simulator};
 
-const PROTOCOLS: [Protocol; 6] = [
+const PROTOCOLS: [Protocol; 7] = [
     Protocol::OpenAiChat,
     Protocol::OpenAiResponses,
     Protocol::Anthropic,
     Protocol::Gemini,
     Protocol::Ollama,
     Protocol::Cohere,
+    Protocol::Bedrock,
 ];
 
 /// A dollar for a thousand tokens read, two for a thousand written.

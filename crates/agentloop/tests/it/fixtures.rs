@@ -8,7 +8,7 @@ use agentloop::{ChatResponse, Citation, ErrorKind, ResponsePart};
 use support::{Wire, decode};
 
 /// The protocols that have fixtures, with a provider for each, and the finish reason of a stream.
-fn protocols() -> [(&'static str, Wire, &'static str); 5] {
+fn protocols() -> [(&'static str, Wire, &'static str); 6] {
     [
         ("openai_chat", Wire::of("openai"), "\"finish_reason\": \""),
         // The last event does.
@@ -16,6 +16,7 @@ fn protocols() -> [(&'static str, Wire, &'static str); 5] {
         ("anthropic", Wire::of("anthropic"), "\"stop_reason\": \""),
         ("ollama", ollama(), "\"done\":true"),
         ("cohere", Wire::of("cohere"), "\"finish_reason\":\""),
+        ("bedrock", Wire::of("bedrock"), "messageStop"),
     ]
 }
 
@@ -37,12 +38,17 @@ fn fixtures(protocol: &str) -> Vec<(String, Vec<u8>, Vec<u8>)> {
         .into_iter()
         .map(|body| {
             let name = body.file_name().unwrap().to_string_lossy().replace(".body.json", "");
-            let stream = ["sse", "ndjson"]
+            let stream = ["sse", "ndjson", "frames"]
                 .map(|end| body.with_file_name(format!("{name}.stream.{end}")))
                 .into_iter()
                 .find(|path| path.exists())
                 .unwrap_or_else(|| panic!("{name} has no stream"));
-            (name, std::fs::read(&body).unwrap(), std::fs::read(stream).unwrap())
+            let is_text = stream.extension().is_some_and(|end| end == "frames");
+            let mut stream = std::fs::read(stream).unwrap();
+            if is_text {
+                stream = support::frames(std::str::from_utf8(&stream).unwrap());
+            }
+            (name, std::fs::read(&body).unwrap(), stream)
         })
         .collect()
 }
@@ -153,11 +159,12 @@ fn every_cut_of_every_fixture_gives_the_same_events() {
 fn a_fixture_cut_anywhere_before_its_end_is_an_error() {
     each(|wire, reason, name, _, stream| {
         let wire = Wire { stream: true, ..wire.clone() };
-        let text = String::from_utf8_lossy(stream).into_owned();
         // The last finish reason ends the response (two choices have two).
-        let last = text.rfind(reason).unwrap();
+        let last = memchr::memmem::rfind(stream, reason.as_bytes()).unwrap();
+        let text = std::str::from_utf8(stream).ok();
+        let is_between = |end: &usize| text.is_none_or(|text| text.is_char_boundary(*end));
         let step = (stream.len() / 500).max(1);
-        for end in (0..last).step_by(step).filter(|end| text.is_char_boundary(*end)) {
+        for end in (0..last).step_by(step).filter(is_between) {
             let cut = decode(&wire, &stream[..end]);
             let error = cut.error.unwrap_or_else(|| panic!("{name} cut at {end} is a response"));
             assert_eq!(error.kind(), ErrorKind::IncompleteStream, "{name} cut at {end}: {error:?}");
@@ -204,6 +211,11 @@ fn fixtures_of_responses_read_as_a_person_expects() {
 #[test]
 fn fixtures_of_cohere_read_as_a_person_expects() {
     insta::assert_snapshot!(shown("cohere", &Wire::of("cohere")));
+}
+
+#[test]
+fn fixtures_of_bedrock_read_as_a_person_expects() {
+    insta::assert_snapshot!(shown("bedrock", &Wire::of("bedrock")));
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod agent_memory;
 mod agent_spans;
 mod anthropic_decode;
 mod anthropic_encode;
+mod bedrock;
 mod bounds;
 mod cache;
 mod client;

@@ -29,7 +29,8 @@ fn no_provider_is_named_in_a_protocol() {
         .iter()
         .map(|provider| provider.name.to_string())
         .filter(|name| {
-            !["openai", "anthropic", "google", "ollama", "cohere"].contains(&name.as_str())
+            !["openai", "anthropic", "google", "ollama", "cohere", "bedrock"]
+                .contains(&name.as_str())
         })
         .collect();
     let mut found = Vec::new();
@@ -56,6 +57,8 @@ fn only_rows_name_providers() {
         ("chat/protocol.rs", "anthropic"),
         ("chat/protocol.rs", "ollama"),
         ("chat/protocol.rs", "cohere"),
+        ("chat/protocol.rs", "bedrock"),
+        ("credential/aws/mod.rs", "bedrock"),
         ("protocol/gemini/message.rs", "google"),
         ("chat/read/maker.rs", "openai"),
         ("chat/read/maker.rs", "openrouter"),

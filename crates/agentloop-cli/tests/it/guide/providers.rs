@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use agentloop::credential::CredentialSource;
 use agentloop::provider::{Feature, KeySource, Restriction, Rule};
 use agentloop::{ModelCatalog, ModelData, Provider};
 
@@ -67,6 +68,13 @@ fn keys(text: &mut String, provider: &Provider) {
     let name = &provider.name;
     text.push_str("## Use it\n\n");
     let _ = match &provider.key {
+        KeySource::EnvIfSet(_) if matches!(provider.credential, CredentialSource::Aws(_)) => {
+            writeln!(
+                text,
+                "It uses the [credentials of Amazon Web Services](../credentials.md#amazon-web-services). If {} is set, it is sent as the key.",
+                variables.join(" or ")
+            )
+        }
         KeySource::EnvIfSet(_) => writeln!(
             text,
             "It needs no key. If {} is set, it is sent as the key.",
@@ -229,7 +237,11 @@ fn models(text: &mut String, provider: &Provider, catalog: &ModelCatalog, when: 
     if known.is_empty() {
         let _ = write!(
             text,
-            "The built-in data lists none of its models. Every name can be used; `agentloop models {name}` asks the server.\n\n"
+            "The built-in data lists none of its models. Every name can be used{}.\n\n",
+            match provider.serves.models {
+                true => format!("; `agentloop models {name}` asks the server"),
+                false => String::new(),
+            }
         );
         return;
     }

@@ -73,6 +73,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule::text("exceeds the maximum number of tokens", NotLimited, ContextLength),
     // Bedrock: "Input is too long for requested model."
     Rule::text("input is too long", BadRequest, ContextLength),
+    // Bedrock, of some models (litellm 1.109.1, `exception_mapping_utils.py`).
+    Rule::text("too many input tokens", BadRequest, ContextLength),
     // Moonshot: "Your request exceeded model token limit".
     Rule::text("exceeded model token limit", NotLimited, ContextLength),
     // DashScope: "Range of input length should be [1, 129024]".

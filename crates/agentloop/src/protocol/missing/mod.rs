@@ -28,6 +28,7 @@ impl Missing {
             Protocol::Gemini => &Self(Protocol::Gemini),
             Protocol::Ollama => &Self(Protocol::Ollama),
             Protocol::Cohere => &Self(Protocol::Cohere),
+            Protocol::Bedrock => &Self(Protocol::Bedrock),
         }
     }
 

@@ -9,6 +9,7 @@
 
 mod anthropic;
 mod azure;
+mod bedrock;
 mod cerebras;
 mod cohere;
 mod common;
@@ -55,6 +56,7 @@ pub(super) const ALL: &[fn() -> Provider] = &[
     Provider::cerebras,
     Provider::azure,
     Provider::vertex,
+    Provider::bedrock,
     Provider::huggingface,
     Provider::nvidia,
     Provider::moonshot,

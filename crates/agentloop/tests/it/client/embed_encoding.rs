@@ -8,6 +8,7 @@ fn encoded(provider: &str, request: &EmbedRequest) -> (String, Value, Vec<String
     let ai = AgentLoop::builder()
         .env("AZURE_RESOURCE_NAME", "r")
         .env("VERTEX_PROJECT", "p")
+        .env("AWS_REGION", "us-east-1")
         .env("VERTEX_LOCATION", "l")
         .build()
         .unwrap();
@@ -144,6 +145,7 @@ fn texts_are_split_by_the_limits_of_each_provider() {
         let ai = AgentLoop::builder()
             .env("AZURE_RESOURCE_NAME", "r")
             .env("VERTEX_PROJECT", "p")
+            .env("AWS_REGION", "us-east-1")
             .env("VERTEX_LOCATION", "l")
             .build()
             .unwrap();

@@ -168,3 +168,38 @@ pub(crate) fn ollama(body: &Value) {
         assert!(list(&message["images"]).iter().all(Value::is_string), "{message}");
     }
 }
+
+/// Bedrock: the user starts, roles alternate, results are first in the next message, and tools are declared.
+pub(crate) fn bedrock(body: &Value) {
+    assert_eq!(body["system"][0]["text"], "Be brief.");
+    assert!(body["toolConfig"]["tools"][0]["toolSpec"]["inputSchema"]["json"].is_object());
+    let mut open: Vec<&str> = Vec::new();
+    for (at, message) in list(&body["messages"]).iter().enumerate() {
+        let role = if at % 2 == 0 { "user" } else { "assistant" };
+        assert_eq!(message["role"], role, "message {at} of {body:#}");
+        let mut others = false;
+        assert!(!list(&message["content"]).is_empty(), "{message}");
+        for block in list(&message["content"]) {
+            let (kind, value) = block.as_object().unwrap().iter().next().unwrap();
+            match kind.as_str() {
+                "text" => assert!(!text(value).trim().is_empty(), "{message}"),
+                "reasoningContent" => assert_eq!(role, "assistant"),
+                "toolUse" => {
+                    let id = text(&value["toolUseId"]);
+                    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+                    assert!((1..=64).contains(&id.len()) && id.chars().all(word), "{block}");
+                    assert!(value["input"].is_object(), "{block}");
+                    open.push(id);
+                }
+                "toolResult" => {
+                    assert!(!others && role == "user", "results are first: {message}");
+                    assert_eq!(value["toolUseId"], open.remove(0));
+                    continue;
+                }
+                _ => {}
+            }
+            others = true;
+        }
+        assert!(role == "assistant" || open.is_empty(), "no result of {open:?} in {message}");
+    }
+}

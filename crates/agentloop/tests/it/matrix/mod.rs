@@ -9,7 +9,7 @@ use agentloop::{
 };
 use serde_json::{Value, json};
 
-const MODELS: [(&str, &str); 9] = [
+const MODELS: [(&str, &str); 10] = [
     ("openai", "gpt-4.1"),
     ("anthropic", "claude-sonnet-4-5"),
     ("google", "gemini-2.5-pro"),
@@ -19,6 +19,7 @@ const MODELS: [(&str, &str); 9] = [
     ("groq", "openai/gpt-oss-120b"),
     ("cohere", "command-a-vision-07-2025"),
     ("ollama", "qwen3-vl"),
+    ("bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
 ];
 
 const THOUGHT: &str = "They want the weather.";
@@ -53,6 +54,7 @@ fn item(of: &str, mark: &str) -> Value {
 fn kept(provider: &str) -> Vec<String> {
     let of: &[&str] = match provider {
         "anthropic" => &["thinking", "redacted"],
+        "bedrock" => &["thinking", "redacted", "call"],
         "google" => &["call", "text"],
         "xai" => &["thinking", "call", "text"],
         "mistral" => &["thinking", "call"],
@@ -103,7 +105,7 @@ fn answers(provider: &str) -> Vec<ChatMessage> {
         value.provider_state = if in_items { state(provider, "thinking") } else { None };
         value
     })];
-    if provider == "anthropic" {
+    if matches!(provider, "anthropic" | "bedrock") {
         parts.push(ContentPart::RedactedThinking(RedactedThinkingPart::new(mark(
             provider, "redacted",
         ))));
@@ -137,7 +139,7 @@ fn body(mut request: ChatRequest, to: &str) -> (String, Value) {
     let model = MODELS.iter().find(|(name, _)| *name == to).unwrap().1;
     request.model = format!("{to}/{model}");
     request.protocol = (to == "ollama").then_some(Protocol::Ollama);
-    let ai = AgentLoop::builder().build().unwrap();
+    let ai = AgentLoop::builder().env("AWS_REGION", "us-east-1").build().unwrap();
     let encoded =
         inspect::encode(&ai, &request, false).unwrap_or_else(|error| panic!("{to}: {error}"));
     let text = encoded.body.get().to_owned();
@@ -149,6 +151,7 @@ fn check(to: &str, body: &Value) {
     match to {
         "anthropic" => check::anthropic(body),
         "google" => check::gemini(body),
+        "bedrock" => check::bedrock(body),
         "xai" => check::responses(body),
         "cohere" => check::cohere(body),
         "ollama" => check::ollama(body),

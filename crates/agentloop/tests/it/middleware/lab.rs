@@ -7,13 +7,14 @@ use agentloop::{
 };
 use agentloop_sim::{Fault, Faults, Simulator};
 
-pub(crate) const PROTOCOLS: [Protocol; 6] = [
+pub(crate) const PROTOCOLS: [Protocol; 7] = [
     Protocol::OpenAiChat,
     Protocol::OpenAiResponses,
     Protocol::Anthropic,
     Protocol::Gemini,
     Protocol::Ollama,
     Protocol::Cohere,
+    Protocol::Bedrock,
 ];
 
 /// The kind of a call.
@@ -29,7 +30,8 @@ pub(crate) const KINDS: [Kind; 3] = [Kind::Chat, Kind::Stream, Kind::Embed];
 /// Every kind of call in every protocol that has it.
 pub(crate) fn every() -> impl Iterator<Item = (Kind, Protocol)> {
     let all = PROTOCOLS.into_iter().flat_map(|protocol| KINDS.map(|kind| (kind, protocol)));
-    all.filter(|(kind, protocol)| *kind != Kind::Embed || *protocol != Protocol::Anthropic)
+    let embeds = |protocol| !matches!(protocol, Protocol::Anthropic | Protocol::Bedrock);
+    all.filter(move |(kind, protocol)| *kind != Kind::Embed || embeds(*protocol))
 }
 
 /// A simulated provider that lets these go wrong.

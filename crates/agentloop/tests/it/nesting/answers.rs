@@ -53,13 +53,14 @@ fn keeps_its_laws(response: &ChatResponse) {
     assert_eq!(&again, response);
 }
 
-fn wires() -> [(&'static str, Wire); 6] {
+fn wires() -> [(&'static str, Wire); 7] {
     [
         ("openai_chat", Wire::of("groq")),
         ("openai_responses", Wire::of_responses(false)),
         ("anthropic", Wire::of("anthropic")),
         ("gemini", Wire::of("google")),
         ("cohere", Wire::of("cohere")),
+        ("bedrock", Wire::of("bedrock")),
         ("ollama", Wire { protocol: Some(Protocol::Ollama), ..Wire::of("ollama") }),
     ]
 }

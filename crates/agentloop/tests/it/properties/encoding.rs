@@ -151,6 +151,7 @@ fn targets() -> Vec<(String, Protocol)> {
 fn client() -> AgentLoop {
     AgentLoop::builder()
         .env("AZURE_RESOURCE_NAME", "r")
+        .env("AWS_REGION", "us-east-1")
         .env("VERTEX_LOCATION", "l")
         .env("VERTEX_PROJECT", "p")
         .build()

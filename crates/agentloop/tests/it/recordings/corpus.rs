@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use agentloop::inspect::{self, DecodeOptions, HttpResponse};
+use agentloop::provider::Auth;
 use agentloop::{AgentLoop, ChatResponse, ChatStreamEvent, Error, Protocol, Provider};
 use serde_json::Value;
 
@@ -21,13 +22,14 @@ pub(crate) struct Recording {
 }
 
 /// The wires of chats, one for each protocol.
-pub(crate) const CHAT_WIRES: [&str; 6] = [
+pub(crate) const CHAT_WIRES: [&str; 7] = [
     "openai-chat",
     "openai-responses",
     "anthropic-messages",
     "gemini",
     "ollama-native",
     "cohere-v2",
+    "bedrock-converse",
 ];
 
 fn folder() -> Option<PathBuf> {
@@ -76,6 +78,7 @@ fn protocol(wire: &str) -> Protocol {
         "openai-responses" => Protocol::OpenAiResponses,
         "ollama-native" => Protocol::Ollama,
         "cohere-v2" | "cohere-embed" => Protocol::Cohere,
+        "bedrock-converse" | "bedrock-invoke" => Protocol::Bedrock,
         _ => Protocol::OpenAiChat,
     }
 }
@@ -96,11 +99,16 @@ pub(crate) fn client() -> &'static AgentLoop {
     CLIENT.get_or_init(|| {
         AgentLoop::builder()
             .env("AZURE_RESOURCE_NAME", "r")
+            .env("AWS_REGION", "us-east-1")
             .env("VERTEX_LOCATION", "l")
             .env("VERTEX_PROJECT", "p")
             .provider(Provider::openai_compatible("other", "http://other.invalid/v1"))
             .provider(Provider::openai_compatible("openai-responses", "http://openai.invalid/v1"))
-            .provider(Provider::openai_compatible("bedrock", "http://bedrock.invalid/v1"))
+            .provider(Provider::bedrock().base_url("http://bedrock.invalid").speaks(
+                Protocol::OpenAiChat,
+                "http://bedrock.invalid/openai/v1",
+                Auth::Bearer,
+            ))
             .build()
             .unwrap()
     })

@@ -17,6 +17,11 @@ const NOT_SHOWN: &[(&str, &str)] = &[
 /// Recordings in which a feature cannot be shown, with the reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
+        "bedrock-json-parallel-tool-calls-tool-call-f212f7ac",
+        "parallel_tool_calls",
+        "the provider ran one of the two: a server tool call",
+    ),
+    (
         "cohere-stream-logprobs-thinking-0277805b",
         "text",
         "the response failed after its first thought",

@@ -55,6 +55,7 @@ pub(crate) fn a_cut_stream_is_an_error(recording: &Recording) -> Law {
             Protocol::OpenAiResponses => crate::recordings::responses::says_why(&text),
             Protocol::Ollama => crate::recordings::ollama::says_why(&text),
             Protocol::Cohere => text.contains(r#""type":"message-end""#),
+            Protocol::Bedrock => crate::recordings::bedrock::has_stopped(&recording.body[..at]),
             _ => text.contains("data: [DONE]") || says_why(&text),
         };
         if ended {

@@ -58,6 +58,7 @@ macro_rules! laws_of {
 }
 
 mod anthropic;
+mod bedrock;
 mod cohere;
 pub(crate) mod corpus;
 mod embeddings;

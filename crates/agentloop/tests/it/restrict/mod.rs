@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 fn client() -> AgentLoop {
     let mut builder = AgentLoop::builder()
         .env("AZURE_RESOURCE_NAME", "lab")
+        .env("AWS_REGION", "us-east-1")
         .env("VERTEX_LOCATION", "europe-west4")
         .env("VERTEX_PROJECT", "lab");
     for provider in Provider::all() {

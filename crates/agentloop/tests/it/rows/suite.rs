@@ -33,7 +33,7 @@ async fn answer(ai: &AgentLoop, request: ChatRequest) -> ChatResponse {
     }
     for response in [&mut whole, &mut streamed] {
         response.request_id = None;
-        // Ollama gives no ids to responses: the library makes one up for each.
+        // Ollama and Bedrock give no ids to responses: the library makes one up for each.
         if response.id.starts_with("resp_") {
             response.id.truncate("resp_".len());
         }

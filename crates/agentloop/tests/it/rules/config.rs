@@ -100,6 +100,7 @@ fn a_provider_of_a_protocol_is_like_the_compatible_one() {
         (Protocol::Gemini, false, Auth::XGoogApiKey),
         (Protocol::Ollama, false, Auth::Bearer),
         (Protocol::Cohere, false, Auth::Bearer),
+        (Protocol::Bedrock, false, Auth::Bearer),
     ] {
         let name = protocol.name();
         let own = format!("[providers.lab]\nbase_url = 'http://lab.invalid'\nprotocol = '{name}'");

@@ -74,6 +74,7 @@ fn two_parameters_under_one_name_are_refused() {
         (Protocol::Gemini, "generationConfig.topP"),
         (Protocol::Ollama, "options.num_predict"),
         (Protocol::Cohere, "stop_sequences"),
+        (Protocol::Bedrock, "inferenceConfig.topP"),
     ] {
         let provider = lab(protocol).rename(Param::Seed, name);
         let error = AgentLoop::builder().provider(provider).build().unwrap_err();

@@ -28,6 +28,11 @@ fn next_request(protocol: Protocol, body: &Value) -> (&'static str, Value) {
         Protocol::Ollama => {
             ("/api/chat", json!({ "model": "m", "messages": [user, body["message"]] }))
         }
+        Protocol::Bedrock => {
+            let question = json!({ "role": "user", "content": [{ "text": "Hi" }] });
+            let messages = [question, body["output"]["message"].clone()];
+            ("/model/m/converse", json!({ "messages": messages }))
+        }
         Protocol::Cohere => {
             ("/v2/chat", json!({ "model": "m", "messages": [user, body["message"]] }))
         }

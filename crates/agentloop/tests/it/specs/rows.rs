@@ -21,7 +21,7 @@ fn description(provider: &Provider, protocol: Protocol) -> Option<(&'static str,
         Protocol::Gemini => ("gemini.json", "GenerateContentRequest"),
         Protocol::Ollama => ("ollama.json", "ChatRequest"),
         // No description of its requests is at hand.
-        Protocol::Cohere => return None,
+        Protocol::Cohere | Protocol::Bedrock => return None,
         other => panic!("no description of {}", other.name()),
     })
 }

@@ -27,13 +27,14 @@ pub(crate) fn oslo() -> City {
     City { name: "Oslo".to_owned(), inhabitants: 717_710, rivers: vec!["Akerselva".to_owned()] }
 }
 
-pub(crate) const PROTOCOLS: [Protocol; 6] = [
+pub(crate) const PROTOCOLS: [Protocol; 7] = [
     Protocol::OpenAiChat,
     Protocol::OpenAiResponses,
     Protocol::Anthropic,
     Protocol::Gemini,
     Protocol::Ollama,
     Protocol::Cohere,
+    Protocol::Bedrock,
 ];
 
 const STRATEGIES: [OutputStrategy; 3] =

@@ -50,6 +50,45 @@ impl Decoded {
     }
 }
 
+/// Returns a frame of Amazon's event streams with these headers.
+pub(crate) fn frame(headers: &[(&str, &str)], content: &[u8]) -> Vec<u8> {
+    let mut head = Vec::new();
+    for (name, value) in headers {
+        head.push(u8::try_from(name.len()).unwrap());
+        head.extend_from_slice(name.as_bytes());
+        head.push(7);
+        head.extend_from_slice(&u16::try_from(value.len()).unwrap().to_be_bytes());
+        head.extend_from_slice(value.as_bytes());
+    }
+    let checksum = |bytes: &[u8]| {
+        let mut crc = flate2::Crc::new();
+        crc.update(bytes);
+        crc.sum().to_be_bytes()
+    };
+    let number = |number: usize| u32::try_from(number).unwrap().to_be_bytes();
+    let length = 16 + head.len() + content.len();
+    let mut frame = [number(length), number(head.len())].concat();
+    frame.extend(checksum(&frame));
+    frame.extend(head);
+    frame.extend_from_slice(content);
+    frame.extend(checksum(&frame));
+    frame
+}
+
+/// Returns a stream of frames from its text: on each line the name of an event and its content.
+pub(crate) fn frames(text: &str) -> Vec<u8> {
+    let event = |line: &str| {
+        let (name, content) = line.split_once(' ').unwrap();
+        let headers = [
+            (":event-type", name),
+            (":content-type", "application/json"),
+            (":message-type", "event"),
+        ];
+        frame(&headers, content.as_bytes())
+    };
+    text.lines().flat_map(event).collect()
+}
+
 /// Decodes bytes that are all there.
 pub(crate) fn decode(wire: &Wire, bytes: &[u8]) -> Decoded {
     let mut options = DecodeOptions::new(wire.provider);

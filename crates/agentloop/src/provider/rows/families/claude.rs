@@ -64,8 +64,53 @@ pub(super) fn models() -> Vec<ModelRule> {
     ]
 }
 
-/// Returns what the models refuse under Anthropic's protocol.
+/// The models of which Amazon Bedrock refuses schemas, or does not follow them reliably (ai-sdk amazon-bedrock 4.0.186,
+/// `bedrock-anthropic-model-support.ts`).
+const WITHOUT_SCHEMA: [&str; 7] = [
+    "claude-opus-4-7",
+    "claude-opus-4-8",
+    "claude-opus-5",
+    "claude-fable-5",
+    "claude-sonnet-5",
+    "claude-sonnet-4-6",
+    "claude-haiku-4-5",
+];
+
+/// Returns what is known of the models under Amazon Bedrock's protocol.
+pub(super) fn models_of_bedrock() -> Vec<ModelRule> {
+    let mut rules: Vec<ModelRule> = Vec::new();
+    for rule in models() {
+        let name = rule.pattern.trim_matches('*').to_owned();
+        if WITHOUT_SCHEMA.iter().any(|start| name.starts_with(start)) {
+            rules.push(rule.with_json_schema(NativeSchema::No));
+            continue;
+        }
+        for model in WITHOUT_SCHEMA {
+            if rule.matches(model) && !rules.iter().any(|known| known.matches(model)) {
+                let mut one = rule.clone().with_json_schema(NativeSchema::No);
+                one.pattern = format!("*{model}*").into();
+                rules.push(one);
+            }
+        }
+        rules.push(rule);
+    }
+    rules
+}
+
+/// Returns what the models refuse under Anthropic's protocol and under that of Amazon Bedrock.
 pub(super) fn restrictions() -> Vec<Restriction> {
+    let of_bedrock = |mut row: Restriction| {
+        row.id = format!("bedrock-{}", row.id).into();
+        row.protocol(Protocol::Bedrock)
+    };
+    let own = restrictions_of_anthropic();
+    // The codec knows the types of images.
+    let shared = own.iter().filter(|row| row.id != "claude-image-types").cloned();
+    let shared: Vec<Restriction> = shared.map(of_bedrock).collect();
+    own.into_iter().chain(shared).collect()
+}
+
+fn restrictions_of_anthropic() -> Vec<Restriction> {
     let row = |id: &'static str, then| Restriction::new(id, then).protocol(Protocol::Anthropic);
     let most = |id: &'static str, models: &[&'static str], max: f64| {
         row(id, Action::Clamp { param: Param::MaxTokens, min: 0.0, max })

@@ -14,9 +14,11 @@ use crate::provider::model::ModelRule;
 /// Returns what is known of the models that are served under their own names wherever `protocol` is spoken.
 pub(in crate::provider) fn models(protocol: Protocol) -> &'static [ModelRule] {
     static CLAUDE: LazyLock<Vec<ModelRule>> = LazyLock::new(claude::models);
+    static BEDROCK: LazyLock<Vec<ModelRule>> = LazyLock::new(claude::models_of_bedrock);
     static GEMINI: LazyLock<Vec<ModelRule>> = LazyLock::new(gemini::models);
     match protocol {
         Protocol::Anthropic => &CLAUDE,
+        Protocol::Bedrock => &BEDROCK,
         Protocol::Gemini => &GEMINI,
         _ => &[],
     }

@@ -1,0 +1,395 @@
+//! The conversation, as the provider takes it: instructions apart, messages of the user's and the assistant's in exchange.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::cache_points::Blocks;
+use super::citations;
+use super::parts::{self, Block, BlockBody, Reasoning, TextContent};
+use crate::chat::{
+    ChatMessage, ContentPart, ImageDetail, MessageContent, ProviderState, Role, TextPart,
+    ToolCallPart, Warning, WarningKind,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::ToolNames;
+use crate::provider::Provider;
+
+/// A message on the wire.
+#[derive(Debug)]
+pub(super) struct WireMessage<'a> {
+    role: &'static str,
+    pub(super) content: Vec<Block<'a>>,
+    /// How many tool results it starts with.
+    results: usize,
+}
+
+impl Serialize for WireMessage<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Message", 2)?;
+        fields.serialize_field("role", self.role)?;
+        fields.serialize_field("content", &Blocks(&self.content))?;
+        fields.end()
+    }
+}
+
+/// The encoded conversation.
+#[derive(Debug, Default)]
+pub(super) struct Conversation<'a> {
+    pub(super) system: Vec<Block<'a>>,
+    pub(super) wire_messages: Vec<WireMessage<'a>>,
+    /// Whether it has calls of tools or their results, which are accepted only beside tools.
+    pub(super) has_calls: bool,
+}
+
+/// Writes the messages of one request.
+pub(super) struct Messages<'a, 'w> {
+    provider: &'a Provider,
+    names: &'a ToolNames,
+    lenient: bool,
+    warnings: &'w mut Vec<Warning>,
+    /// How often each name of a document was used. Two documents with one name are refused.
+    documents: HashMap<String, usize>,
+}
+
+impl<'a, 'w> Messages<'a, 'w> {
+    pub(super) fn new(
+        provider: &'a Provider,
+        names: &'a ToolNames,
+        lenient: bool,
+        warnings: &'w mut Vec<Warning>,
+    ) -> Self {
+        Self { provider, names, lenient, warnings, documents: HashMap::new() }
+    }
+
+    /// Writes all messages. `places` are their indexes in the request, if they differ.
+    pub(super) fn encode(
+        mut self,
+        messages: &'a [ChatMessage],
+        places: Option<&[usize]>,
+    ) -> Result<Conversation<'a>> {
+        let mut sent = Conversation::default();
+        for (at, message) in messages.iter().enumerate() {
+            let at = places.and_then(|places| places.get(at)).copied().unwrap_or(at);
+            let mut blocks = match message.role {
+                Role::System | Role::User => self.input_blocks(message, at)?,
+                Role::Assistant => self.assistant(message, at),
+                Role::Tool => vec![self.result(message, at)?],
+            };
+            if let Some(cache) = message.cache_control
+                && let Some(last) = blocks.iter_mut().rev().find(|block| block.takes_marker())
+            {
+                last.cache = Some(cache);
+            }
+            let is_call = |block: &Block<'_>| matches!(block.body, BlockBody::ToolUse { .. });
+            sent.has_calls |= message.role == Role::Tool || blocks.iter().any(is_call);
+            match message.role {
+                Role::System => sent.system.extend(blocks),
+                Role::User => join(&mut sent.wire_messages, "user", blocks, false),
+                Role::Tool => join(&mut sent.wire_messages, "user", blocks, true),
+                Role::Assistant => join(&mut sent.wire_messages, "assistant", blocks, false),
+            }
+        }
+        for message in &mut sent.wire_messages {
+            match message.role {
+                // The last message of the assistant must not end with white space. It is removed from all of them: the last one
+                // is no longer last when the conversation grows, and what was sent should not change.
+                "assistant" => {
+                    if let Some(Block { body: BlockBody::Text(text), .. }) =
+                        message.content.last_mut()
+                        && text.ends_with(char::is_whitespace)
+                    {
+                        *text = Cow::Owned(text.trim_end().to_owned());
+                    }
+                }
+                _ => self.speak_of_documents(message),
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Adds a text to a message that has documents and no text: the API refuses it.
+    fn speak_of_documents(&mut self, message: &mut WireMessage<'a>) {
+        let is_document = |block: &Block<'_>| matches!(block.body, BlockBody::Document { .. });
+        let is_text = |block: &Block<'_>| matches!(block.body, BlockBody::Text(_));
+        if message.content.iter().any(is_document) && !message.content.iter().any(is_text) {
+            message.content.push(Block::text("See the attached document."));
+            let why = "a document needs a text beside it: \"See the attached document.\" is added";
+            self.warn(WarningKind::Converted, "messages".to_owned(), why);
+        }
+    }
+
+    fn warn(&mut self, kind: WarningKind, subject: String, why: &str) {
+        let message = format!("{subject}: {why}");
+        self.warnings.push(Warning::new(kind, subject, message));
+    }
+
+    fn dropped(&mut self, subject: String, why: &str) {
+        self.warn(WarningKind::Dropped, subject, why);
+    }
+
+    /// Returns the blocks of a message to the model.
+    fn input_blocks(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Block<'a>>> {
+        if message.name.is_some() {
+            let why = format!("{} does not accept the name of an author", self.provider.name);
+            self.dropped(format!("messages[{at}].name"), &why);
+        }
+        self.content(message, at)
+    }
+
+    /// Parts as the provider takes them; what it cannot take is an error, or a warning if the caller is lenient.
+    fn content(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Block<'a>>> {
+        let parts = match &message.content {
+            None => return Ok(Vec::new()),
+            Some(MessageContent::Text(text)) if text.trim().is_empty() => return Ok(Vec::new()),
+            Some(MessageContent::Text(text)) => return Ok(vec![Block::text(text)]),
+            Some(MessageContent::Parts(parts)) => parts,
+        };
+        let mut blocks = Vec::with_capacity(parts.len());
+        for (part_at, part) in parts.iter().enumerate() {
+            let subject = || format!("messages[{at}].content[{part_at}]");
+            let is_text = matches!(part, ContentPart::Text(_));
+            let block = match parts::encode(part, self.provider, message.role == Role::Tool) {
+                Ok(_) if message.role == Role::System && !is_text => {
+                    Err("instructions must be text".into())
+                }
+                block => block,
+            };
+            match block {
+                Ok(block) => blocks.extend(block.map(|block| self.named(block))),
+                Err(refusal) if self.lenient => self.dropped(subject(), &refusal.why),
+                Err(refusal) => return Err(refusal.into_error(&subject(), &self.provider.name)),
+            }
+            if let ContentPart::ImageUrl { image_url, .. } = part
+                && image_url.detail.is_some_and(|detail| detail != ImageDetail::Auto)
+            {
+                let why = format!("{} does not support this parameter", self.provider.name);
+                self.dropped(format!("{}.detail", subject()), &why);
+            }
+        }
+        Ok(blocks)
+    }
+
+    /// Gives a document a name that no other one has.
+    fn named(&mut self, mut block: Block<'a>) -> Block<'a> {
+        if let BlockBody::Document { name, .. } = &mut block.body {
+            let used = self.documents.entry(name.clone()).or_insert(0);
+            *used += 1;
+            if *used > 1 {
+                *name = format!("{name} [{used}]");
+            }
+        }
+        block
+    }
+
+    /// Returns the result of a tool. A marker inside it is one on it.
+    fn result(&mut self, message: &'a ChatMessage, at: usize) -> Result<Block<'a>> {
+        let tool_use_id = message.tool_call_id.as_deref().ok_or_else(|| {
+            Error::new(
+                ErrorKind::InvalidRequest,
+                format!("messages[{at}] has the role `tool` but no `tool_call_id`"),
+            )
+            .with_hint("create it with `ChatMessage::tool(call.id, result)`")
+        })?;
+        let mut content = self.content(message, at)?;
+        let mut cache = None;
+        for block in &mut content {
+            cache = block.cache.take().or(cache);
+        }
+        let status = message.is_error.then_some("error");
+        Ok(Block { body: BlockBody::ToolResult { tool_use_id, content, status }, cache })
+    }
+
+    fn assistant(&mut self, message: &'a ChatMessage, at: usize) -> Vec<Block<'a>> {
+        let mut blocks = Vec::new();
+        match &message.content {
+            None => {}
+            Some(MessageContent::Text(text)) if text.trim().is_empty() => {}
+            Some(MessageContent::Text(text)) => blocks.push(Block::text(text)),
+            Some(MessageContent::Parts(parts)) => {
+                for (part_at, part) in parts.iter().enumerate() {
+                    let subject = format!("messages[{at}].content[{part_at}]");
+                    match self.assistant_part(part, message, &subject) {
+                        Ok(block) => blocks.extend(block),
+                        Err(why) => self.dropped(subject, &why),
+                    }
+                }
+            }
+        }
+        for call in &message.tool_calls {
+            let (id, function) = (&call.id, &call.function);
+            let subject = format!("messages[{at}].tool_calls");
+            blocks.push(self.call(id, &function.name, &function.arguments, None, &subject));
+        }
+        blocks
+    }
+
+    /// Returns a part of an assistant message as a block, or why it is left out. Parts of the provider itself are sent
+    /// back unchanged. Parts and state of other providers have been removed before.
+    fn assistant_part(
+        &mut self,
+        part: &'a ContentPart,
+        message: &'a ChatMessage,
+        subject: &str,
+    ) -> Result<Option<Block<'a>>, String> {
+        let provider = self.provider.name.as_ref();
+        let origin = message.origin.as_ref().map(|origin| origin.provider.as_str());
+        let own = |state: &'a Option<Box<ProviderState>>| {
+            let data = state.as_deref().map(|state| &state.data);
+            data.and_then(Value::as_object)
+        };
+        let raw = |value: Cow<'a, Value>| Ok(Some(Block::new(BlockBody::Raw(value))));
+        match part {
+            ContentPart::Text(text) => {
+                let tag = text.provider_state.as_deref().map(|state| state.provider.as_str());
+                let own = tag.or(origin) == Some(provider);
+                Ok(self.text(text, own, subject))
+            }
+            ContentPart::ToolCall(call) => {
+                let more = own(&call.provider_state);
+                let ToolCallPart { id, name, arguments, .. } = call;
+                Ok(Some(self.call(id, name, arguments, more, subject)))
+            }
+            ContentPart::Thinking(thinking) => match thinking.signature.as_deref() {
+                Some(signature) if !signature.is_empty() => {
+                    let reasoning =
+                        Reasoning::ReasoningText { text: &thinking.thinking, signature };
+                    Ok(Some(Block::new(BlockBody::ReasoningContent(reasoning))))
+                }
+                _ => Err("thinking without a signature is not accepted".to_owned()),
+            },
+            ContentPart::RedactedThinking(redacted) => {
+                let reasoning = Reasoning::RedactedContent(&redacted.data);
+                Ok(Some(Block::new(BlockBody::ReasoningContent(reasoning))))
+            }
+            ContentPart::Audio(audio) => match audio.transcript.as_deref() {
+                Some(words) if !words.trim().is_empty() => {
+                    let why = format!("{provider} does not accept audio: its transcript is sent");
+                    self.warn(WarningKind::Converted, subject.to_owned(), &why);
+                    Ok(Some(Block::text(words)))
+                }
+                _ => Err(format!("{provider} does not accept `audio` back")),
+            },
+            ContentPart::ServerToolCall(call) if own(&call.provider_state).is_some() => {
+                let mut fields = own(&call.provider_state).cloned().unwrap_or_default();
+                fields.insert("toolUseId".to_owned(), json!(call.id));
+                fields.insert("name".to_owned(), json!(call.name));
+                fields.insert("input".to_owned(), as_object(&call.arguments));
+                raw(Cow::Owned(json!({ "toolUse": fields })))
+            }
+            ContentPart::ServerToolResult(result) if own(&result.provider_state).is_some() => {
+                let mut fields = own(&result.provider_state).cloned().unwrap_or_default();
+                fields.insert("toolUseId".to_owned(), json!(result.tool_call_id));
+                fields.insert("content".to_owned(), result.content.clone());
+                raw(Cow::Owned(json!({ "toolResult": fields })))
+            }
+            ContentPart::Opaque(opaque) if opaque.provider == provider => {
+                raw(Cow::Borrowed(&opaque.data))
+            }
+            other => Err(format!("{provider} does not accept this `{}` back", other.kind())),
+        }
+    }
+
+    fn text(&mut self, part: &'a TextPart, own: bool, subject: &str) -> Option<Block<'a>> {
+        let provider = self.provider.name.as_ref();
+        let mut lost = false;
+        let mut sources = Vec::with_capacity(part.citations.len());
+        for citation in &part.citations {
+            match citations::write(citation, provider, own) {
+                Some(citation) => sources.push(citation),
+                None => lost |= citation.is_missed(own),
+            }
+        }
+        if lost {
+            let why = format!("{provider} accepts only its own citations");
+            self.dropped(subject.to_owned(), &why);
+        }
+        if part.text.trim().is_empty() {
+            return None;
+        }
+        let body = match sources.is_empty() {
+            true => BlockBody::Text(Cow::Borrowed(&part.text)),
+            false => BlockBody::CitationsContent {
+                content: [TextContent { text: &part.text }],
+                citations: sources,
+            },
+        };
+        Some(Block { body, cache: part.cache_control })
+    }
+
+    fn call(
+        &mut self,
+        tool_use_id: &'a str,
+        name: &'a str,
+        arguments: &str,
+        more: Option<&'a Map<String, Value>>,
+        subject: &str,
+    ) -> Block<'a> {
+        let (input, is_object) = input(arguments);
+        if !is_object {
+            let why = "the arguments are not a JSON object: sent as the field `_raw` of one";
+            self.warn(WarningKind::Converted, subject.to_owned(), why);
+        }
+        let name = self.names.sent(name);
+        Block::new(BlockBody::ToolUse { tool_use_id, name, input, more })
+    }
+}
+
+/// Adds blocks to the last message if it is of that role, else as a new one. Results of tools are before all else.
+fn join<'a>(
+    wire_messages: &mut Vec<WireMessage<'a>>,
+    role: &'static str,
+    blocks: Vec<Block<'a>>,
+    are_results: bool,
+) {
+    if blocks.is_empty() {
+        return;
+    }
+    if wire_messages.last().is_none_or(|message| message.role != role) {
+        wire_messages.push(WireMessage { role, content: Vec::new(), results: 0 });
+    }
+    if let Some(message) = wire_messages.last_mut() {
+        let (at, count) = (message.results, blocks.len());
+        match are_results {
+            true => {
+                message.content.splice(at..at, blocks);
+                message.results += count;
+            }
+            false => message.content.extend(blocks),
+        }
+    }
+}
+
+/// Returns the input of a call: the object that the arguments are, as they were written; and whether they are one.
+fn input(arguments: &str) -> (Box<RawValue>, bool) {
+    let object = |text: &str| {
+        let text = text.trim();
+        text.starts_with('{').then(|| RawValue::from_string(text.to_owned()).ok()).flatten()
+    };
+    let empty = || object("{}").unwrap_or_default();
+    if let Some(object) = object(arguments) {
+        return (object, true);
+    }
+    let value: Option<Value> = serde_json::from_str(arguments).ok();
+    match value {
+        _ if arguments.trim().is_empty() => (empty(), true),
+        Some(Value::Null) => (empty(), true),
+        // An object inside a text.
+        Some(Value::String(text)) if object(&text).is_some() => {
+            (object(&text).unwrap_or_default(), true)
+        }
+        value => {
+            let raw = value.unwrap_or_else(|| Value::String(arguments.to_owned()));
+            let wrapped = json!({ "_raw": raw }).to_string();
+            (object(&wrapped).unwrap_or_default(), false)
+        }
+    }
+}
+
+fn as_object(value: &Value) -> Value {
+    if value.is_object() { value.clone() } else { json!({ "_raw": value }) }
+}

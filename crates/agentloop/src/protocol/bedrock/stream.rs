@@ -1,0 +1,115 @@
+//! Reads the events of a stream or a complete body, and ends the response.
+
+use super::decode::Decoder;
+use super::error;
+use super::wire::Wire;
+use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
+use crate::protocol::{Decode, Emitter, Flow, Frame, error_body};
+
+impl Decode for Decoder {
+    fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+        for kind in ["exception:", "error:"] {
+            if let Some(name) = frame.event.strip_prefix(kind) {
+                return Err(error::of_frame(&self.context.provider.name, name, frame.data));
+            }
+        }
+        let data = frame.data.trim_ascii();
+        if data.is_empty() {
+            return Ok(Flow::Continue);
+        }
+        // No event of this protocol. What looks like an error is one.
+        if frame.event.is_empty() {
+            return match error_body::is_bare_error(data) || has_error(data) {
+                true => Err(error::in_body(&self.context.provider.name, data)),
+                false => Ok(Flow::Continue),
+            };
+        }
+        let mut wire = Wire::default();
+        let Err(error) = fill_json(data, &mut wire) else {
+            return self.event(frame.event, &mut wire, emitter);
+        };
+        let data = mended(data, &error).ok_or(error)?;
+        let mut wire = Wire::default();
+        fill_json(&data, &mut wire)?;
+        self.event(frame.event, &mut wire, emitter)
+    }
+
+    /// Ends a stream. The usage follows the reason of the end, and may be missing.
+    fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
+        match self.is_stopped {
+            true => self.close(emitter),
+            false => Err(error_body::cut_off(emitter.is_started())),
+        }
+    }
+
+    fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        let body = bare(body);
+        if body.starts_with(b"[") {
+            return Err(error_body::of_list(&self.context.provider.name, body));
+        }
+        let mut wire = Wire::default();
+        let Err(error) = fill_json_body(body, &mut wire) else {
+            return self.whole(&mut wire, body, emitter);
+        };
+        let body = mended(body, &error).ok_or(error)?;
+        let mut wire = Wire::default();
+        fill_json(&body, &mut wire)?;
+        self.whole(&mut wire, &body, emitter)
+    }
+}
+
+impl Decoder {
+    fn event(&mut self, name: &str, wire: &mut Wire<'_>, emitter: &mut Emitter) -> Result<Flow> {
+        let index = wire.index.0.unwrap_or(0);
+        match name {
+            "messageStart" => self.start(emitter)?,
+            "contentBlockStart" => {
+                self.start(emitter)?;
+                if let Some(start) = wire.start {
+                    self.blocks.start(index, start, emitter)?;
+                }
+            }
+            "contentBlockDelta" => {
+                self.start(emitter)?;
+                if let Some(delta) = wire.delta.0.take() {
+                    self.blocks.delta(index, delta, emitter)?;
+                }
+            }
+            "contentBlockStop" => self.blocks.stop(index, emitter)?,
+            "messageStop" | "metadata" => {
+                self.start(emitter)?;
+                self.after(wire, emitter)?;
+                self.is_stopped |= name == "messageStop";
+                self.has_metadata |= name == "metadata";
+                if self.has_metadata && self.is_stopped {
+                    self.close(emitter)?;
+                    return Ok(Flow::Done);
+                }
+            }
+            _ => {}
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn whole(&mut self, wire: &mut Wire<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        let has_message = wire.output.0.as_ref().is_some_and(|output| output.message.0.is_some());
+        if !has_message {
+            return Err(match error_body::is_bare_error(body) || has_error(body) {
+                true => error::in_body(&self.context.provider.name, body),
+                false => {
+                    Error::new(ErrorKind::Protocol, "the response has no message").with_raw(body)
+                }
+            });
+        }
+        self.content(wire, emitter)?;
+        self.after(wire, emitter)?;
+        self.close(emitter)
+    }
+}
+
+/// Returns whether a field may be an error. Nothing else of the protocol has the name.
+fn has_error(data: &[u8]) -> bool {
+    memchr::memmem::find(data, b"\"error\"").is_some()
+        || memchr::memmem::find(data, b"\"__type\"").is_some()
+}
