@@ -35,6 +35,8 @@ mod lenient;
 mod logprobs;
 mod messages;
 mod missing;
+#[cfg_attr(not(test), expect(dead_code, reason = "the first uploads follow"))]
+pub(crate) mod multipart;
 #[cfg(feature = "ollama")]
 mod ollama;
 #[cfg(any(feature = "openai-chat", feature = "openai-responses"))]
