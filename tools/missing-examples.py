@@ -28,6 +28,10 @@ ITEMS = (*TYPES, "function", "macro", "proc_macro")
 # Paths of items without an example, and why. `*` also matches `::`.
 REASONS = {
     "agentloop::carry::request::restore": "the example of `Carrier` calls it",
+    "agentloop::client::batches::Batches*": "the example of `Batch` calls it",
+    "agentloop::client::batches::prepare::PreparedBatch*": "the example of `Batch` submits one",
+    "agentloop::client::batches::read::BatchResult": "a value of `BatchResults`",
+    "agentloop::client::files::Files*": "the example of `StoredFile` calls it",
     "agentloop::client::relay::RelayError": "the error of `AgentLoop::relay`",
     "agentloop::client::relay::Relayed": "the result of `AgentLoop::relay`",
     "agentloop::client::relay::body::*": "a field of `Relayed`",

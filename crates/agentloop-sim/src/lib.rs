@@ -93,6 +93,11 @@
 //! # }
 //! ```
 //!
+//! # Files and batches
+//!
+//! A simulator stores files and processes batches, in the forms of OpenAI, Anthropic, Gemini and Mistral. [`SimBatches`] sets when a batch ends
+//! and how.
+//!
 //! # Record and replay
 //!
 //! A [`Recording`] keeps the real traffic of a test in a file. It is recorded once with a key, and replayed by every later run
@@ -120,6 +125,7 @@ mod respond;
 mod script;
 mod server;
 mod simulator;
+mod storage;
 mod transport;
 mod usage_style;
 mod vectors;
@@ -135,6 +141,7 @@ pub use reply::{Piece, Pieces, Reply};
 pub use script::{Scene, Script, Turn};
 pub use server::{MAX_REQUEST_BYTES, Server};
 pub use simulator::{FAULT_HEADER, Simulator};
+pub use storage::{MAX_STORED, MAX_STORED_BYTES, SimBatches};
 pub use transport::{SimTransport, provider, provider_named, simulate};
 
 /// Tests the example of the README.

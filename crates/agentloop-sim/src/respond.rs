@@ -12,6 +12,7 @@ use crate::fault::{Fault, parse_list};
 use crate::model::{Model, NO_END, faults_of_id, hash};
 use crate::reply::Reply;
 use crate::simulator::{FAULT_HEADER, Simulator};
+use crate::storage;
 use crate::usage_style::UsageStyle;
 use crate::vectors;
 
@@ -61,6 +62,21 @@ impl Simulator {
             })
     }
 
+    /// Responds to a request of a batch, which can have the faults of its model.
+    pub(crate) fn respond_to_row(
+        &self,
+        protocol: Protocol,
+        request: &Request<Bytes>,
+        style: UsageStyle,
+    ) -> Option<Reply> {
+        let chat = read_chat(protocol, path_of(request), request.body());
+        let reply = chat.and_then(|chat| {
+            let asked = or_faults_of_id(None, &chat.request.model)?;
+            self.reply_chat(protocol, &chat, asked.as_deref(), &[], style)
+        });
+        reply.unwrap_or_else(|error| Some(Reply::error(protocol, &error, &[])))
+    }
+
     fn reply(
         &self,
         call: u64,
@@ -73,6 +89,14 @@ impl Simulator {
             None => None,
         };
         let scheduled = self.faults.of_call(call);
+        let (method, uri, headers) = (request.method(), request.uri(), request.headers());
+        if let Some(stored) = storage::route(protocol, method, uri, headers) {
+            self.check_key(request)?;
+            return match self.replace(protocol, asked.as_deref().unwrap_or(scheduled), false) {
+                Some(replaced) => Ok(replaced),
+                None => self.reply_storage(protocol, stored, request, style).map(Some),
+            };
+        }
         match self.operation(protocol, request) {
             Ok(Operation::Chat) => {
                 let mut chat = read_chat(protocol, path_of(request), request.body())?;
@@ -129,6 +153,11 @@ impl Simulator {
             let status = StatusCode::NOT_FOUND.as_u16();
             return Err(Error::new(ErrorKind::NotFound, message).with_status(status));
         };
+        self.check_key(request)?;
+        Ok(operation)
+    }
+
+    fn check_key(&self, request: &Request<Bytes>) -> Result<()> {
         match &self.key {
             Some(key) if shown_key(request.headers()) != Some(key.expose()) => {
                 let message = "the key is missing or wrong";
@@ -137,7 +166,7 @@ impl Simulator {
                     .with_status(status)
                     .with_code("invalid_api_key"))
             }
-            _ => Ok(operation),
+            _ => Ok(()),
         }
     }
 

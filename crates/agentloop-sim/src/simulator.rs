@@ -9,6 +9,7 @@ use crate::ledger::{Busy, Counters, Ledger};
 use crate::model::Model;
 use crate::received::{ReceivedRequest, Recorder};
 use crate::script::{Script, Turn};
+use crate::storage::{SimBatches, Storage};
 
 /// The request header that simulates [faults](crate::Fault).
 pub const FAULT_HEADER: &str = "x-sim-fault";
@@ -42,6 +43,8 @@ pub struct Simulator {
     pub(crate) key: Option<Secret>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) recorder: Arc<Recorder>,
+    pub(crate) storage: Arc<Storage>,
+    pub(crate) batches: SimBatches,
 }
 
 impl Simulator {
@@ -107,6 +110,13 @@ impl Simulator {
     #[must_use]
     pub fn with_faults(mut self, faults: Faults) -> Self {
         self.faults = Arc::new(faults);
+        self
+    }
+
+    /// Sets when batches end and how. See [`SimBatches`] for an example.
+    #[must_use]
+    pub fn with_batches(mut self, batches: SimBatches) -> Self {
+        self.batches = batches;
         self
     }
 

@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use agentloop::protocol::serve::route;
 use agentloop::provider::KeySource;
+use agentloop::provider::quirks::{BatchApi, FileApi, Quirks};
 use agentloop::transport::{Body, SendOptions, Transport};
 use agentloop::{BoxFuture, Error, ErrorKind, Protocol, Provider, Result, Secret};
 use bytes::Bytes;
@@ -121,7 +122,7 @@ impl Simulator {
     pub fn provider_named(&self, name: impl Into<String>, protocol: Protocol) -> Provider {
         let mut provider = Provider::openai_compatible(name.into(), "sim://local/v1");
         provider.protocol = protocol;
-        self.simulate(provider)
+        self.simulate(provider.quirks(|quirks| store(protocol, quirks)))
     }
 
     /// Connects a provider to this simulator instead of the network.
@@ -141,6 +142,21 @@ impl Simulator {
         transport.style = UsageStyle::from_quirks(&provider.quirks);
         provider.transport(transport)
     }
+}
+
+/// Sets how files and batches are stored by the provider that defined the protocol.
+fn store(protocol: Protocol, quirks: &mut Quirks) {
+    let (files, batches) = match protocol {
+        Protocol::OpenAiChat | Protocol::OpenAiResponses => {
+            (FileApi::PurposeForm, BatchApi::InputFile)
+        }
+        Protocol::Anthropic => (FileApi::BetaForm, BatchApi::Messages),
+        Protocol::Gemini => (FileApi::Resumable, BatchApi::Operation),
+        _ => (FileApi::None, BatchApi::None),
+    };
+    quirks.storage.files = files;
+    quirks.storage.purpose = Some("user_data".into());
+    quirks.storage.batches = batches;
 }
 
 /// Replaces each `${VARIABLE}` of a URL by `sim`.

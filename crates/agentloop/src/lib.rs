@@ -146,15 +146,15 @@ mod words;
 ///
 pub use agentloop_macros::tool;
 pub use chat::{
-    AudioInput, AudioOutput, AudioPart, BlockCitation, CacheControl, CacheMode, ChatMessage,
-    ChatRequest, ChatResponse, ChatStreamEvent, Choice, Citation, ClientTool, ClientToolKind,
-    CodeExecutionPart, CodeExecutionTool, CodeOutcome, CodeResultPart, ContentPart, Cost,
-    CostSource, Display, DocumentCitation, Download, Effort, EmbedInput, EmbedInputType,
-    EmbedRequest, EmbedResponse, EmbedUsage, ErrorRecord, ExtraHeaders, FileCitation, FileInput,
-    FilePart, FileSearchTool, FinishReason, Fold, FoldError, FunctionCall, FunctionDefinition,
-    ImageDetail, ImageOutput, ImagePart, ImageUrl, JsonSchemaFormat, Logprobs, MediaOptions,
-    MediaUrl, MessageContent, OpaqueCitation, OpaquePart, Origin, OutputStrategy, PageCitation,
-    ParseUsdError, PartDelta, PartStart, Protocol, ProviderState, RawResponse,
+    AudioInput, AudioOutput, AudioPart, Batch, BatchCounts, BatchState, BatchStatus, BlockCitation,
+    CacheControl, CacheMode, ChatMessage, ChatRequest, ChatResponse, ChatStreamEvent, Choice,
+    Citation, ClientTool, ClientToolKind, CodeExecutionPart, CodeExecutionTool, CodeOutcome,
+    CodeResultPart, ContentPart, Cost, CostSource, Display, DocumentCitation, Download, Effort,
+    EmbedInput, EmbedInputType, EmbedRequest, EmbedResponse, EmbedUsage, ErrorRecord, ExtraHeaders,
+    FileCitation, FileInput, FilePart, FileSearchTool, FinishReason, Fold, FoldError, FunctionCall,
+    FunctionDefinition, ImageDetail, ImageOutput, ImagePart, ImageUrl, JsonSchemaFormat, Logprobs,
+    MediaOptions, MediaUrl, MessageContent, OpaqueCitation, OpaquePart, Origin, OutputStrategy,
+    PageCitation, ParseUsdError, PartDelta, PartStart, Protocol, ProviderState, RawResponse,
     RedactedThinkingPart, ResponseFormat, ResponsePart, Role, SearchResultCitation, ServerTool,
     ServerToolCallPart, ServerToolResultPart, Stop, StreamOptions, TextPart, Thinking,
     ThinkingPart, TokenLogprob, ToolCall, ToolCallPart, ToolChoice, ToolDefinition, UrlCitation,
@@ -162,7 +162,10 @@ pub use chat::{
 };
 #[cfg(feature = "serve")]
 pub use client::relay;
-pub use client::{AgentLoop, AgentLoopBuilder, SharedRequest};
+pub use client::{
+    AgentLoop, AgentLoopBuilder, BatchResult, BatchResults, Batches, Files, PreparedBatch,
+    SharedRequest, WaitOptions,
+};
 #[cfg(feature = "config")]
 pub use config::{
     Config, ConfigFile, ConfigOrigin, ConfigReader, GatewayBudget, GatewayCache, GatewayCacheScope,
@@ -194,6 +197,7 @@ guide! {
     Readme: "README.md",
     Agent: "docs/agent.md",
     Approval: "docs/approval.md",
+    Batch: "docs/batch.md",
     Cache: "docs/cache.md",
     Conversations: "docs/conversations.md",
     Costs: "docs/costs.md",

@@ -154,6 +154,60 @@ pub const MAX_MEDIA_AT_ONCE: usize = 4;
 /// The largest file that is read from a path into a part, in bytes.
 pub const MAX_FILE_BYTES: usize = 64 << 20;
 
+/// The largest file that is uploaded to a provider, or downloaded into memory, in bytes.
+pub const MAX_UPLOAD_BYTES: usize = 512 << 20;
+
+/// The largest file that is downloaded from a provider to disk, in bytes.
+pub const MAX_DOWNLOAD_BYTES: u64 = 8 << 30;
+
+/// How long an upload to a provider may take. A shorter [`Timeouts::total`](crate::Timeouts::total) applies instead.
+pub const UPLOAD_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// The most pages of a list of files or batches that are requested.
+pub const MAX_LIST_PAGES: usize = 200;
+
+/// The most bytes that all pages of a list of files or batches may have together.
+pub const MAX_LIST_BYTES: usize = 64 << 20;
+
+/// The most files or batches that a list may have.
+pub const MAX_LISTED: usize = 100_000;
+
+/// The largest response to a call that is about one file or batch, in bytes, without its results.
+pub const MAX_STATUS_BYTES: usize = 4 << 20;
+
+/// How long a file may be processed by its provider before [`Files::wait`](crate::Files::wait) fails.
+pub const FILE_READY_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// How long [`Files::wait`](crate::Files::wait) waits between two requests.
+pub const FILE_READY_INTERVAL: Duration = Duration::from_secs(2);
+
+/// The most requests of one batch. Providers accept fewer.
+pub const MAX_BATCH_REQUESTS: usize = 100_000;
+
+/// The most bytes that the requests of one batch may have together, as they are sent. Providers accept less.
+pub const MAX_BATCH_INPUT_BYTES: usize = 256 << 20;
+
+/// The longest line of a batch's results, in bytes. The result of a longer line is an error, and the lines after it are read.
+pub const MAX_BATCH_LINE_BYTES: usize = 32 << 20;
+
+/// The most bytes that all results of a batch may have together.
+pub const MAX_BATCH_RESULT_BYTES: u64 = 16 << 30;
+
+/// The most bytes of results that [`Batches::results`](crate::Batches::results) holds in memory. [`Batches::read`](crate::Batches::read) returns one at a time.
+pub const MAX_BATCH_COLLECTED_BYTES: u64 = 1 << 30;
+
+/// The most problems with the results of a batch that are kept as warnings. Further ones are counted.
+pub const MAX_BATCH_PROBLEMS: usize = 100;
+
+/// The shortest time between two requests for the state of a batch.
+pub const MIN_BATCH_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The longest time between two requests for the state of a batch, unless set otherwise.
+pub const MAX_BATCH_INTERVAL: Duration = Duration::from_secs(60);
+
+/// How many requests for the state of a batch may fail in a row while [`Batches::wait`](crate::Batches::wait) waits.
+pub const MAX_BATCH_POLL_FAILURES: usize = 10;
+
 /// The most bytes of a response's unknown fields that are kept as provider metadata, as JSON. Further fields are dropped with a
 /// warning.
 pub const MAX_METADATA_BYTES: usize = 1024 * 1024;

@@ -74,6 +74,13 @@ impl Reply {
         reply
     }
 
+    /// Creates a response with the content of a file.
+    pub(crate) fn content(protocol: Protocol, content: Bytes) -> Self {
+        let mut reply = Self::json(protocol, content, &[]);
+        reply.insert(CONTENT_TYPE, "application/octet-stream");
+        reply
+    }
+
     /// Creates a streamed response.
     pub(crate) fn stream(
         protocol: Protocol,

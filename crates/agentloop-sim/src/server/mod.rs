@@ -23,6 +23,7 @@ use body::{Closed, PieceBody};
 
 use crate::reply::Reply;
 use crate::simulator::Simulator;
+use crate::storage;
 
 /// The largest request body that the server reads, in bytes. A larger one gets the status 413.
 pub const MAX_REQUEST_BYTES: usize = 128 << 20;
@@ -193,6 +194,7 @@ async fn respond(
         .find(|protocol| {
             serve::route(*protocol, &head.method, head.uri.path(), &head.headers).is_some()
         })
+        .or_else(|| storage::protocol_of(&head.uri, &head.headers))
         .unwrap_or(Protocol::OpenAiChat);
     let reply = match Limited::new(body, MAX_REQUEST_BYTES).collect().await {
         Ok(body) => {

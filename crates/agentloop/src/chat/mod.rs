@@ -4,6 +4,7 @@
 //! module can use them. A response is the [fold](Fold) of its events; [`ChatResponse::unfold`] is the inverse.
 
 mod access;
+mod batch;
 mod build;
 mod cache_control;
 mod cache_mode;
@@ -45,6 +46,8 @@ mod warning;
 mod weight;
 
 pub(crate) use access::Access;
+pub(crate) use batch::BatchEntry;
+pub use batch::{Batch, BatchCounts, BatchState, BatchStatus};
 pub use cache_control::CacheControl;
 pub use cache_mode::CacheMode;
 pub use citation::{

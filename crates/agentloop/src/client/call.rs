@@ -42,7 +42,7 @@ pub(crate) fn prepare_chat(
 
 /// Returns the provider and the model of a request, in the protocol that the request uses. `known` is what its model
 /// resolves to, if that is known.
-fn resolve(
+pub(super) fn resolve(
     registry: &Registry,
     request: &ChatRequest,
     known: Option<Arc<Target>>,
@@ -237,7 +237,7 @@ impl Inner {
     #[inline]
     pub(super) fn pricing(&self, target: &Target, tier: Option<&str>) -> Pricing {
         let model = target.priced(&self.prices);
-        Pricing { model, tier: tier.map(str::to_owned), when: None }
+        Pricing { model, tier: tier.map(str::to_owned), when: None, is_certain: false }
     }
 
     /// Downloads the media that the provider cannot fetch itself, and returns the request with their bytes.

@@ -2,11 +2,14 @@
 
 mod access;
 mod authorize;
+mod batches;
 mod builder;
 mod call;
 mod download;
 mod embed;
 mod encode;
+mod exchange;
+mod files;
 mod limit;
 mod models;
 #[cfg(feature = "serve")]
@@ -19,9 +22,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+pub use batches::{BatchResult, BatchResults, Batches, PreparedBatch, WaitOptions};
 pub use builder::AgentLoopBuilder;
 pub(crate) use call::prepare_chat;
 pub(crate) use embed::prepare_embed;
+pub use files::Files;
 pub(crate) use reply::{Reading, Reply};
 use shared::Held;
 pub use shared::SharedRequest;

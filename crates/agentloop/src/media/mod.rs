@@ -2,6 +2,7 @@
 //!
 //! - [`mime_of_bytes`] and [`mime_of_name`] detect a media type, and never guess one.
 //! - [`DataUrl`] reads and writes `data:` URLs.
+//! - [`FileUpload`] and [`StoredFile`] are files that a provider stores; see [`AgentLoop::files`](crate::AgentLoop::files).
 //! - [`MediaOptions`] sets whether the client may download remote media for providers that need their bytes.
 //!
 //! Parts are made with [`ContentPart::image_path`](crate::ContentPart::image_path) and its siblings, and what a model made is
@@ -14,6 +15,7 @@ mod parts;
 mod refusal;
 mod save;
 mod sniff;
+mod stored;
 mod wav;
 
 pub use data_url::DataUrl;
@@ -23,6 +25,7 @@ pub(crate) use name::audio_format;
 pub use name::{extension_of, mime_of_name};
 pub(crate) use refusal::Refusal;
 pub use sniff::mime_of_bytes;
+pub use stored::{FileState, FileUpload, StoredFile};
 pub(crate) use wav::{pcm_rate, with_header};
 
 use std::fmt;

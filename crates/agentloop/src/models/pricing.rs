@@ -23,6 +23,8 @@ pub(crate) struct Pricing {
     pub(crate) tier: Option<String>,
     /// When the call was made; `None` is now.
     pub(crate) when: Option<SystemTime>,
+    /// Whether the tier is certain, whatever the response reports. A request of a batch has the price of the batch.
+    pub(crate) is_certain: bool,
 }
 
 impl Pricing {
@@ -31,6 +33,7 @@ impl Pricing {
         let model = self.model.as_ref()?;
         usage.prompt_tokens?;
         let when = self.when.unwrap_or_else(SystemTime::now);
+        let served = served.filter(|_| !self.is_certain);
         model.cost(usage, when, served.or(self.tier.as_deref()))
     }
 }

@@ -84,6 +84,18 @@ fn add_extra(
     Ok(())
 }
 
+/// Adds a value to a header that is a list, unless the list has it.
+pub(crate) fn add_to_list(headers: &mut HeaderMap, name: &HeaderName, value: &str) {
+    let list = headers.get(name).and_then(|list| list.to_str().ok()).unwrap_or_default();
+    if list.split(',').any(|known| known.trim() == value) {
+        return;
+    }
+    let all = if list.is_empty() { value.to_owned() } else { format!("{list},{value}") };
+    if let Ok(all) = HeaderValue::from_str(&all) {
+        headers.insert(name, all);
+    }
+}
+
 fn header_name(name: &str) -> Result<HeaderName> {
     HeaderName::from_bytes(name.as_bytes()).map_err(|error| {
         Error::new(ErrorKind::InvalidRequest, format!("`{name}` is not a valid header name"))

@@ -11,6 +11,7 @@ mod anthropic;
 mod base64_join;
 #[cfg(feature = "bedrock")]
 mod bedrock;
+pub(crate) mod batches;
 mod classify;
 mod client_tools;
 mod codec;
@@ -24,6 +25,7 @@ mod embed;
 mod emit;
 mod error_body;
 mod fields;
+pub(crate) mod files;
 mod fill;
 mod free_text;
 mod function_tool;
@@ -35,8 +37,7 @@ mod lenient;
 mod logprobs;
 mod messages;
 mod missing;
-#[cfg_attr(not(test), expect(dead_code, reason = "the first uploads follow"))]
-pub(crate) mod multipart;
+mod multipart;
 #[cfg(feature = "ollama")]
 mod ollama;
 #[cfg(any(feature = "openai-chat", feature = "openai-responses"))]

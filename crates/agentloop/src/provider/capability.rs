@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::quirks::{
-    AudioInputForm, CacheMarkers, FileInputForm, ImageInput, JsonSchemaSupport, TokenCount,
-    VideoInput,
+    AudioInputForm, BatchApi, CacheMarkers, FileApi, FileInputForm, ImageInput, JsonSchemaSupport,
+    TokenCount, VideoInput,
 };
 use super::{Param, Provider};
 use crate::chat::Support;
@@ -64,6 +64,10 @@ features! {
     ModelList = "model list",
     /// Counting the tokens of a request.
     TokenCount = "token count",
+    /// Files that are uploaded once and used by their id.
+    FileStorage = "file storage",
+    /// Batches of requests that are processed later, for a lower price.
+    Batches = "batches",
 }
 
 impl fmt::Display for Feature {
@@ -91,6 +95,8 @@ impl Provider {
             Feature::JsonSchema if !self.takes(Param::ResponseFormat) => false,
             Feature::Embeddings => self.serves.embeddings,
             Feature::ModelList => self.serves.models,
+            Feature::FileStorage => self.quirks.storage.files != FileApi::None,
+            Feature::Batches => self.quirks.storage.batches != BatchApi::None,
             Feature::Thinking
             | Feature::Citations
             | Feature::ImageOutput

@@ -25,6 +25,7 @@ mod agent_spans;
 mod anthropic_decode;
 mod anthropic_encode;
 mod bedrock;
+mod batches;
 mod bounds;
 mod cache;
 mod client;

@@ -234,7 +234,7 @@ impl Middleware for Costs {
             let reserved = self.reserve(&request, &target, model.as_deref())?;
             let tier = request.chat().and_then(|chat| target.provider.service_tier(chat));
             let tier = tier.map(str::to_owned);
-            let pricing = Pricing { model, tier, when: Some(self.now()) };
+            let pricing = Pricing { model, tier, when: Some(self.now()), is_certain: false };
             let pricer = Pricer { pricing: pricing.clone(), own_clock: self.clock.is_some() };
             let call = Call {
                 ledger: self.ledger.clone(),

@@ -1,11 +1,11 @@
 //! Requests features with the header `anthropic-beta`. No other protocol has such a header.
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName};
 
 use super::tools::WireTool;
 use crate::chat::{ChatMessage, ContentPart};
 use crate::media::{Medium, Source};
-use crate::protocol::client_tools;
+use crate::protocol::{client_tools, headers};
 
 const HEADER: HeaderName = HeaderName::from_static("anthropic-beta");
 
@@ -32,12 +32,5 @@ pub(super) fn add(headers: &mut HeaderMap, messages: &[ChatMessage], tools: &[Wi
 }
 
 fn ask(headers: &mut HeaderMap, beta: &str) {
-    let asked = headers.get(&HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if asked.split(',').any(|known| known.trim() == beta) {
-        return;
-    }
-    let all = if asked.is_empty() { beta.to_owned() } else { format!("{asked},{beta}") };
-    if let Ok(value) = HeaderValue::from_str(&all) {
-        headers.insert(HEADER, value);
-    }
+    headers::add_to_list(headers, &HEADER, beta);
 }

@@ -45,6 +45,12 @@ impl ToolNames {
         names.and_then(|names| names.original.get(sent)).map_or(sent, String::as_str)
     }
 
+    /// Returns each name that is replaced, with the one that is sent.
+    pub(crate) fn replaced(&self) -> impl Iterator<Item = (&str, &str)> {
+        let names = self.0.iter().flat_map(|names| &names.sent);
+        names.map(|(original, sent)| (original.as_str(), sent.as_str()))
+    }
+
     /// Returns whether all names are sent unchanged.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_none()

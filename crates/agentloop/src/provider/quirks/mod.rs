@@ -85,6 +85,8 @@ pub struct Quirks {
     pub server_tools: ServerToolQuirks,
     /// How the tools are declared that the provider defines and the caller runs.
     pub client_tools: ClientTools,
+    /// Which files and batches the provider stores.
+    pub storage: StorageQuirks,
 }
 
 macro_rules! quirk {
@@ -101,6 +103,7 @@ mod embeddings;
 mod input;
 mod responses;
 mod server_tools;
+mod storage;
 
 pub use embeddings::{
     DimensionsName, EmbeddingEncoding, EmbeddingForm, EmbeddingQuirks, InputTypeWords,
@@ -113,6 +116,7 @@ pub use responses::{IncludeForm, ItemForm, StoreForm, TextFormat, TokenCount, Us
 pub use server_tools::{
     ClientTools, CodeExecutionForm, FileSearchForm, ServerToolQuirks, WebFetchForm, WebSearchForm,
 };
+pub use storage::{BatchApi, FileApi, StorageQuirks};
 
 quirk! {
     /// The field that limits the tokens of a response.

@@ -5,7 +5,7 @@
 //! in platform.claude.com ("Get API key"), read on 2026-11-16.
 
 use super::common::names;
-use crate::provider::quirks::{ClientTools, ServerToolQuirks};
+use crate::provider::quirks::{BatchApi, ClientTools, FileApi, ServerToolQuirks};
 use crate::provider::{Feature, Provider};
 
 impl Provider {
@@ -25,6 +25,8 @@ impl Provider {
                 // anthropic SDK 2.8: tool types with a date, as `bash_20250124`.
                 q.client_tools = ClientTools::Versioned;
                 q.server_tools = ServerToolQuirks::default().without_chat();
+                q.storage.files = FileApi::BetaForm;
+                q.storage.batches = BatchApi::Messages;
             })
             .makes([
                 Feature::Thinking,

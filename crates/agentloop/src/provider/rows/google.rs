@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use super::common::restrict;
 use crate::chat::Protocol;
 use crate::models::{Action, Condition};
-use crate::provider::quirks::ServerToolQuirks;
+use crate::provider::quirks::{BatchApi, FileApi, ServerToolQuirks};
 use crate::provider::{Feature, KeySource, Param, Provider};
 
 /// What Gemini models produce beside text and function calls (google-genai SDK: the fields of `Part`).
@@ -42,6 +42,8 @@ impl Provider {
             // More texts in one `batchEmbedContents` get 400 (langchainjs#4491, vercel/ai#16575).
             q.embeddings.batch = Some(100);
             q.server_tools = ServerToolQuirks::default().without_chat();
+            q.storage.files = FileApi::Resumable;
+            q.storage.batches = BatchApi::Operation;
         })
         .key_url("https://aistudio.google.com/app/apikey")
         .makes(MAKES)

@@ -8,9 +8,9 @@ use crate::chat::Effort;
 use crate::media::MediaKind;
 use crate::models::Action;
 use crate::provider::quirks::{
-    AudioInputForm, CodeExecutionForm, DimensionsName, FileInputForm, IncludeForm,
-    JsonSchemaSupport, ReasoningEcho, ServerToolQuirks, StoreForm, ThinkingForm, TokenCap,
-    WebSearchForm,
+    AudioInputForm, BatchApi, CodeExecutionForm, DimensionsName, FileApi, FileInputForm,
+    IncludeForm, JsonSchemaSupport, ReasoningEcho, ServerToolQuirks, StoreForm, ThinkingForm,
+    TokenCap, WebSearchForm,
 };
 use crate::provider::{Feature, Param, Provider};
 
@@ -34,6 +34,10 @@ impl Provider {
                 q.json_schema = JsonSchemaSupport::NotWithTools;
                 q.audio = AudioInputForm::Refused;
                 q.files = FileInputForm::Refused;
+                // SDK 1.7: files are for batches only.
+                q.storage.files = FileApi::PurposeForm;
+                q.storage.purpose = Some("batch".into());
+                q.storage.batches = BatchApi::InputFile;
                 q.efforts =
                     Some((&[Effort::None, Effort::Low, Effort::Medium, Effort::High]).into());
                 q.thinking = ThinkingForm::ReasoningFormat;

@@ -9,8 +9,8 @@
 use super::common::{hosted, json_word, names, restrict};
 use crate::models::Action;
 use crate::provider::quirks::{
-    AudioInputForm, DimensionsName, FileInputForm, ReasoningEcho, ServerToolQuirks, SpeakerName,
-    StreamUsage, ToolCallIds, ToolResultName,
+    AudioInputForm, BatchApi, DimensionsName, FileApi, FileInputForm, ReasoningEcho,
+    ServerToolQuirks, SpeakerName, StreamUsage, ToolCallIds, ToolResultName,
 };
 use crate::provider::{Feature, Param, Provider};
 
@@ -37,6 +37,10 @@ impl Provider {
                 // Recordings `mistral-json-audio-in-text-d868d7ea`, `mistral-stream-audio-in-text-5d4011bd`.
                 q.audio = AudioInputForm::Text;
                 q.files = FileInputForm::DocumentUrl;
+                // Documents in a chat are read with OCR (API description: `FilePurpose`).
+                q.storage.files = FileApi::NumberedForm;
+                q.storage.purpose = Some("ocr".into());
+                q.storage.batches = BatchApi::Job;
                 q.embeddings.batch = Some(32);
                 q.embeddings.dimensions = DimensionsName::OutputDimension;
                 q.server_tools = ServerToolQuirks {

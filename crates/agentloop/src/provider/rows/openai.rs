@@ -8,7 +8,8 @@
 use super::common::{hosted, names};
 use super::families::gpt;
 use crate::provider::quirks::{
-    ClientTools, ServerToolQuirks, TokenCap, TokenCount, ToolResultImages, UserLabel, WebSearchForm,
+    BatchApi, ClientTools, FileApi, ServerToolQuirks, TokenCap, TokenCount, ToolResultImages,
+    UserLabel, WebSearchForm,
 };
 use crate::provider::{Feature, Param, Provider};
 
@@ -56,6 +57,10 @@ impl Provider {
                 q.embeddings = gpt::embeddings();
                 q.token_count = TokenCount::InputTokens;
                 q.server_tools = server_tools();
+                // The purpose "user_data" is for files of any kind (OpenAI's API description).
+                q.storage.files = FileApi::PurposeForm;
+                q.storage.purpose = Some("user_data".into());
+                q.storage.batches = BatchApi::InputFile;
             })
             // Not a parameter of the API, which refuses unknown ones.
             .strip([Param::TopK])

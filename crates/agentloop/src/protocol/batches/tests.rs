@@ -1,0 +1,122 @@
+use super::*;
+use crate::chat::{BatchState, Protocol};
+
+fn provider(form: BatchApi) -> Provider {
+    let protocol = match form {
+        BatchApi::Messages => Protocol::Anthropic,
+        BatchApi::Operation => Protocol::Gemini,
+        _ => Protocol::OpenAiChat,
+    };
+    Provider::compatible(protocol, "p", "http://p.invalid/v1").quirks(|q| q.storage.batches = form)
+}
+
+#[test]
+fn a_status_is_read_in_every_known_form() {
+    let openai = r#"{"id":"batch_1","object":"batch","status":"in_progress","created_at":5,"output_file_id":"o","error_file_id":null,
+        "request_counts":{"total":3,"completed":1,"failed":1},"metadata":{"agentloop_batch":"l"}}"#;
+    let status = decode(&provider(BatchApi::InputFile), openai.as_bytes()).unwrap();
+    assert_eq!((status.id.as_str(), status.state), ("batch_1", BatchState::Running));
+    assert_eq!((status.counts.total, status.counts.failed), (Some(3), Some(1)));
+    assert_eq!((status.label.as_deref(), status.result_files), (Some("l"), vec!["o".to_owned()]));
+    let anthropic = r#"{"id":"msgbatch_1","type":"message_batch","processing_status":"ended","created_at":"2026-11-18T00:00:00Z",
+        "request_counts":{"processing":0,"succeeded":0,"errored":0,"canceled":0,"expired":2}}"#;
+    let status = decode(&provider(BatchApi::Messages), anthropic.as_bytes()).unwrap();
+    assert_eq!((status.state, status.counts.total), (BatchState::Expired, Some(2)));
+    let gemini = r#"{"name":"batches/x","metadata":{"state":"BATCH_STATE_SUCCEEDED","displayName":"l","model":"models/m",
+        "batchStats":{"requestCount":"2","successfulRequestCount":"2"}},"done":true}"#;
+    let status = decode(&provider(BatchApi::Operation), gemini.as_bytes()).unwrap();
+    assert_eq!((status.id.as_str(), status.state), ("x", BatchState::Completed));
+    assert_eq!((status.counts.succeeded, status.label.as_deref()), (Some(2), Some("l")));
+    let mistral = r#"{"id":"j","status":"TIMEOUT_EXCEEDED","errors":[{"message":"slow","count":2}],"total_requests":2,"output_file":"o"}"#;
+    let status = decode(&provider(BatchApi::Job), mistral.as_bytes()).unwrap();
+    assert_eq!((status.state, status.errors), (BatchState::Expired, vec!["slow".to_owned()]));
+}
+
+#[test]
+fn a_status_of_the_wrong_shape_is_an_error_or_unknown() {
+    let provider = provider(BatchApi::InputFile);
+    for wrong in ["", "[]", "{}", "3", r#"{"id":7}"#] {
+        assert_eq!(decode(&provider, wrong.as_bytes()).unwrap_err().kind(), ErrorKind::Protocol);
+    }
+    let odd = r#"{"id":"b","status":7,"request_counts":[1],"errors":{"data":"x"},"metadata":3,"output_file_id":{}}"#;
+    let status = decode(&provider, odd.as_bytes()).unwrap();
+    assert_eq!((status.state, status.result_files.len()), (BatchState::Unknown, 0));
+    let long = format!(
+        r#"{{"id":"b","status":"failed","errors":[{{"message":"{}"}}]}}"#,
+        "ä".repeat(9_999)
+    );
+    let status = decode(&provider, long.as_bytes()).unwrap();
+    assert!(status.errors[0].len() <= 1_000);
+    let most = format!(
+        r#"{{"id":"b","processing_status":"ended","request_counts":{{"errored":{0},"expired":{0}}}}}"#,
+        u64::MAX
+    );
+    assert_eq!(decode(&provider, most.as_bytes()).unwrap().counts.total, Some(u64::MAX));
+}
+
+fn row(form: BatchApi, line: &str) -> (Option<String>, std::result::Result<String, ErrorKind>) {
+    let row = read_line(&provider(form), line.as_bytes()).unwrap();
+    (row.custom_id, row.body.map(str::to_owned).map_err(|error| error.kind()))
+}
+
+#[test]
+fn a_line_has_a_body_or_an_error() {
+    let id = Some("a".to_owned());
+    let file = BatchApi::InputFile;
+    let line = r#"{"custom_id":"a","response":{"status_code":200,"body":{"x":1}},"error":null}"#;
+    assert_eq!(row(file, line), (id.clone(), Ok(r#"{"x":1}"#.to_owned())));
+    let line = r#"{"custom_id":"a","response":{"status_code":429,"body":{"error":{"message":"slow down"}}}}"#;
+    assert_eq!(row(file, line), (id.clone(), Err(ErrorKind::RateLimit)));
+    let line =
+        r#"{"custom_id":"a","response":null,"error":{"code":"batch_expired","message":"late"}}"#;
+    assert_eq!(row(file, line), (id.clone(), Err(ErrorKind::Timeout)));
+    let line = r#"{"custom_id":"a","response":{"status_code":200}}"#;
+    assert_eq!(row(file, line), (id.clone(), Err(ErrorKind::Protocol)));
+    let messages = BatchApi::Messages;
+    let line = r#"{"custom_id":"a","result":{"type":"succeeded","message":{"x":1}}}"#;
+    assert_eq!(row(messages, line), (id.clone(), Ok(r#"{"x":1}"#.to_owned())));
+    let line = r#"{"custom_id":"a","result":{"type":"errored","error":{"type":"error","error":{"type":"invalid_request_error","message":"no"}}}}"#;
+    assert_eq!(row(messages, line), (id.clone(), Err(ErrorKind::InvalidRequest)));
+    for (kind, expected) in [
+        ("canceled", ErrorKind::Cancelled),
+        ("expired", ErrorKind::Timeout),
+        ("new", ErrorKind::Protocol),
+    ] {
+        let line = format!(r#"{{"custom_id":"a","result":{{"type":"{kind}"}}}}"#);
+        assert_eq!(row(messages, &line), (id.clone(), Err(expected)), "{kind}");
+    }
+    let operation = BatchApi::Operation;
+    let line = r#"{"response":{"candidates":[]},"metadata":{"key":"a"}}"#;
+    assert_eq!(row(operation, line), (id.clone(), Ok(r#"{"candidates":[]}"#.to_owned())));
+    let line = r#"{"error":{"code":8,"message":"too many"},"metadata":{"key":"a"}}"#;
+    assert_eq!(row(operation, line), (id, Err(ErrorKind::RateLimit)));
+}
+
+#[test]
+fn a_line_that_is_not_a_result_is_an_error_of_the_line() {
+    let deep = "[".repeat(100_000);
+    for line in
+        ["", "x", "[]", "3", "{}", r#"{"custom_id":"a"}"#, r#"{"custom_id":"a","respo"#, &deep]
+    {
+        let error = read_line(&provider(BatchApi::InputFile), line.as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Protocol);
+    }
+    assert!(read_line(&provider(BatchApi::InputFile), b"{\"custom_id\":\"\xff\"}").is_err());
+}
+
+#[test]
+fn results_of_an_operation_are_found_in_both_places() {
+    let list = r#"{"inlinedResponses":{"inlinedResponses":[{"response":{}},{"error":{}}]}}"#;
+    for body in [
+        format!(r#"{{"metadata":{{"output":{list}}}}}"#),
+        format!(r#"{{"response":{{"output":{list}}},"metadata":{{"output":{list}}}}}"#),
+        format!(r#"{{"response":{list}}}"#),
+    ] {
+        assert_eq!(
+            inline_results(body.as_bytes()).unwrap(),
+            [r#"{"response":{}}"#, r#"{"error":{}}"#]
+        );
+    }
+    assert!(inline_results(b"{}").unwrap().is_empty());
+    assert!(inline_results(b"{\"metadata\":3}").is_err());
+}
