@@ -6,8 +6,9 @@ use agentloop::Protocol;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    batch, chat, check, completions, config, decode, demo, embed, encode, keys, log, man, models,
-    providers, serve, setup, sim, teams, templates, tools, trust, usage, use_model,
+    batch, batches, chat, check, completions, config, decode, demo, embed, encode, files, keys,
+    log, man, models, providers, serve, setup, sim, teams, templates, tools, trust, usage,
+    use_model,
 };
 
 const EXIT_CODES: &str = "\
@@ -81,6 +82,21 @@ pub(crate) enum Command {
     ///
     /// Example: agentloop batch reviews.csv 'Is this review positive? {{text}}' -m openai/gpt-4.1-mini -o out.jsonl
     Batch(Box<batch::Args>),
+    /// Continue, cancel and list batches that a provider processes.
+    ///
+    /// `agentloop batch --provider-batch` submits one and waits for it. If it was interrupted, or submitted with --detach, `watch` waits and
+    /// writes the results, and `fetch` writes them if the batch has ended. FILE is the file of --output, or the state file beside it
+    /// (FILE.batch), which is removed when all results are written. If a row failed, the exit code is 1.
+    ///
+    /// Example: agentloop batches watch out.jsonl
+    Batches(batches::Args),
+    /// Upload, list, download and delete files that a provider stores.
+    ///
+    /// A file that is uploaded once can be used in many requests by its id, for example in the JSON of `agentloop batch`:
+    /// {"type": "file", "file": {"file_id": "file-1"}}.
+    ///
+    /// Example: agentloop files upload openai report.pdf
+    Files(files::Args),
     /// Print the HTTP request for a chat request, without sending it.
     ///
     /// Reads a ChatRequest as JSON from stdin and prints {"method","url","headers","body","warnings"}. Keys are shown as
@@ -220,8 +236,9 @@ pub(crate) enum Command {
 
 impl Command {
     /// The names of the commands.
-    pub(crate) const NAMES: [&str; 25] = [
+    pub(crate) const NAMES: [&str; 27] = [
         "batch",
+        "batches",
         "chat",
         "check",
         "completions",
@@ -230,6 +247,7 @@ impl Command {
         "demo",
         "embed",
         "encode",
+        "files",
         "help",
         "keys",
         "log",

@@ -2,6 +2,7 @@
 //! options and whose `show.rs` prints the result.
 
 pub(crate) mod batch;
+pub(crate) mod batches;
 pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -11,6 +12,7 @@ pub(crate) mod decode;
 pub(crate) mod demo;
 pub(crate) mod embed;
 pub(crate) mod encode;
+pub(crate) mod files;
 pub(crate) mod keys;
 pub(crate) mod log;
 pub(crate) mod man;
@@ -37,6 +39,8 @@ use crate::setup::Setup;
 pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> {
     match command {
         Command::Batch(args) => batch::run(*args, setup).await,
+        Command::Batches(args) => batches::run(&args, setup).await,
+        Command::Files(args) => files::run(args, setup).await,
         Command::Chat(args) | Command::Run(args) if args.is_interactive() => {
             repl::run(*args, setup).await
         }

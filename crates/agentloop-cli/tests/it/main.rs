@@ -41,6 +41,7 @@ mod model_names;
 mod models;
 mod one_command;
 mod otel;
+mod provider_batch;
 mod providers;
 mod retries;
 mod run;

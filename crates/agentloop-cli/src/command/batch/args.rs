@@ -63,6 +63,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "USD")]
     pub(super) max_cost: Option<Usd>,
 
+    /// Submit the rows to the batch API of the provider, wait until it has processed them, and write the results.
+    ///
+    /// Batches cost less, and may take a day. The state is kept beside the file of --output, in FILE.batch: after Ctrl-C,
+    /// `agentloop batches watch FILE` or --resume continues.
+    #[arg(long, requires = "output", conflicts_with_all = ["schema", "max_cost"])]
+    pub(super) provider_batch: bool,
+
+    /// With --provider-batch: do not wait. `agentloop batches fetch FILE` writes the results later.
+    #[arg(long, requires = "provider_batch")]
+    pub(super) detach: bool,
+
+    /// With --provider-batch: request the state of the batch every N seconds at first [default: 5; it grows to 60]
+    #[arg(long, value_name = "N", requires = "provider_batch", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(super) interval: Option<u64>,
+
     /// Send nothing: print the first three requests and the estimated price.
     #[arg(long)]
     pub(super) dry_run: bool,

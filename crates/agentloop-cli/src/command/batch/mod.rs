@@ -1,6 +1,7 @@
 //! `agentloop batch`: sends every row of a file to a model.
 
 mod args;
+mod provider;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -32,12 +33,15 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     base.model = choose_model(args.model.as_deref(), &client, setup).await?;
     let plan = Plan::new(base, args.prompt.clone(), args.model.is_some());
     if args.dry_run {
-        return show_plan(&source, &plan, &client);
+        return show_plan(&source, &plan, &client, args.provider_batch.then_some("batch"));
     }
     // All rows are read once before the first is sent: a mistake in the last row should not be found after an hour.
     let (total, _) = source.count()?;
     if let Some(first) = source.rows()?.next() {
         plan.build(&first?)?;
+    }
+    if args.provider_batch {
+        return provider::run(&args, setup, &client, &source, &plan).await;
     }
     let output = args.output.as_deref();
     let results = match output {
@@ -62,7 +66,12 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
 }
 
 /// Prints the first requests and the estimated price of all.
-fn show_plan(source: &Source, plan: &Plan, client: &AgentLoop) -> Result<(), Failure> {
+fn show_plan(
+    source: &Source,
+    plan: &Plan,
+    client: &AgentLoop,
+    tier: Option<&str>,
+) -> Result<(), Failure> {
     let mut output = Output::new();
     let mut estimate = Estimate::default();
     for (number, row) in source.rows()?.enumerate() {
@@ -74,7 +83,7 @@ fn show_plan(source: &Source, plan: &Plan, client: &AgentLoop) -> Result<(), Fai
     }
     output.flush()?;
     let responses = plan.base.max_tokens.map_or(Responses::Unknown, Responses::Limited);
-    output.write_line(&estimate.describe(client, &plan.base.model, responses))?;
+    output.write_line(&estimate.describe(client, &plan.base.model, responses, tier))?;
     Ok(output.flush()?)
 }
 
@@ -149,7 +158,12 @@ async fn send(
 }
 
 /// Returns the fields of a result.
-fn describe(value: Option<Value>, response: &ChatResponse, full: bool, cost: Option<Usd>) -> Value {
+pub(super) fn describe(
+    value: Option<Value>,
+    response: &ChatResponse,
+    full: bool,
+    cost: Option<Usd>,
+) -> Value {
     if full {
         return json!({ "response": response });
     }

@@ -167,7 +167,7 @@ fn show_plan(
         output.write_document(&call)?;
     }
     output.flush()?;
-    output.write_line(&estimate.describe(client, &base.model, Responses::None))?;
+    output.write_line(&estimate.describe(client, &base.model, Responses::None, None))?;
     Ok(output.flush()?)
 }
 

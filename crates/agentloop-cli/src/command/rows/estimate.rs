@@ -34,12 +34,13 @@ impl Estimate {
         self.input_tokens += (bytes as u64).div_ceil(BYTES_PER_TOKEN);
     }
 
-    /// Describes the price for a model. If the length of responses is limited, the price has an upper bound.
+    /// Describes the price for a model in a service tier. If the length of responses is limited, the price has an upper bound.
     pub(in crate::command) fn describe(
         &self,
         client: &AgentLoop,
         model: &str,
         responses: Responses,
+        tier: Option<&str>,
     ) -> String {
         let rows = self.rows;
         let tokens = self.input_tokens;
@@ -53,10 +54,11 @@ impl Estimate {
             usage.prompt_tokens = Some(input);
             usage.completion_tokens = Some(output);
             usage.total_tokens = Some(input.saturating_add(output));
-            known.as_ref()?.cost(&usage, SystemTime::now(), None).map(|cost| cost.usd)
+            known.as_ref()?.cost(&usage, SystemTime::now(), tier).map(|cost| cost.usd)
         };
         let Some(input) = cost(tokens, 0) else {
-            return format!("{size}; the price of {model} is not known");
+            let what = if tier.is_some() { "the price of a batch with" } else { "the price of" };
+            return format!("{size}; {what} {model} is not known");
         };
         let input = format_usd(input);
         let output = match responses {

@@ -29,6 +29,11 @@ impl Folder {
         std::fs::read_to_string(self.0.join(name)).ok()
     }
 
+    /// Writes a file.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).unwrap();
+    }
+
     /// Lists the names of its files, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();

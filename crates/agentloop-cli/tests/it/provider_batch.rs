@@ -1,0 +1,245 @@
+//! `agentloop batch --provider-batch`, `agentloop batches` and `agentloop files`.
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::sim::Server;
+use crate::common::{Outcome, agentloop};
+
+const ROWS: &str = "one\ntwo\nthree\n";
+
+fn results(folder: &Folder) -> Vec<Value> {
+    let text = folder.read("out.jsonl").unwrap();
+    let mut lines: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    lines.sort_by_key(|line| line["index"].as_u64());
+    lines
+}
+
+/// A folder, and a server that several processes use.
+struct Lab {
+    folder: Folder,
+    server: Server,
+}
+
+impl Lab {
+    fn new(rows: &str) -> Self {
+        Self { folder: Folder::with([("rows.txt", rows)]), server: Server::start(&[]) }
+    }
+
+    fn run(&self, args: &[&str]) -> Outcome {
+        let config = format!(
+            "[providers.local]\nbase_url = '{}'\n[providers.local.quirks.storage]\nfiles = 'purpose_form'\npurpose = 'user_data'\nbatches = 'input_file'\n",
+            self.server.url
+        );
+        agentloop(args.iter().copied()).config(&config).within(self.folder.path()).run()
+    }
+
+    fn batch(&self, more: &[&str]) -> Outcome {
+        let args = ["batch", "rows.txt", "-m", "local/echo", "-o", "out.jsonl", "--provider-batch"];
+        self.run(&args.into_iter().chain(more.iter().copied()).collect::<Vec<_>>())
+    }
+
+    /// Returns how many batches the provider has.
+    fn batches(&self) -> usize {
+        let run = self.run(&["batches", "list", "local", "--json"]);
+        run.json().as_array().unwrap().len()
+    }
+}
+
+#[test]
+fn a_batch_of_the_provider_writes_the_same_lines_as_single_requests() {
+    let folder = Folder::with([("rows.txt", ROWS)]);
+    let send = |output: &str, more: &[&str]| {
+        let args = ["batch", "rows.txt", "-m", "sim/echo", "--in-order", "-o", output];
+        let run =
+            agentloop(args.into_iter().chain(more.iter().copied())).within(folder.path()).run();
+        assert_eq!(run.code, Some(0), "{run}");
+        run
+    };
+    let run = send("out.jsonl", &["--provider-batch"]);
+    send("single.jsonl", &[]);
+    assert_eq!(folder.read("out.jsonl"), folder.read("single.jsonl"));
+    assert_eq!(folder.read("out.jsonl.batch"), None);
+    assert!(run.stderr.contains("note: 3 rows are submitted; after Ctrl-C, `agentloop batches watch out.jsonl` continues"), "{run}");
+}
+
+#[test]
+fn another_process_fetches_what_was_submitted_once() {
+    let lab = Lab::new(ROWS);
+    let run = lab.batch(&["--detach"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{run}");
+    assert!(lab.folder.read("out.jsonl.batch").is_some());
+    let again = lab.batch(&["--detach"]);
+    assert_eq!(again.code, Some(2), "{again}");
+    assert!(again.stderr.contains("continue it with --resume"), "{again}");
+    let status = lab.run(&["batches", "status", "out.jsonl"]);
+    assert_eq!(
+        (&status.json()["state"], &status.json()["counts"]["total"]),
+        (&json!("completed"), &json!(3))
+    );
+    let fetched = lab.run(&["batches", "fetch", "out.jsonl.batch"]);
+    assert_eq!(fetched.code, Some(0), "{fetched}");
+    let texts: Vec<String> =
+        results(&lab.folder).iter().map(|line| line["text"].as_str().unwrap().to_owned()).collect();
+    assert!(
+        texts.iter().zip(["one", "two", "three"]).all(|(text, row)| text.starts_with(row)),
+        "{texts:?}"
+    );
+    let missing = lab.run(&["batches", "fetch", "out.jsonl"]);
+    assert_eq!(missing.code, Some(2), "{missing}");
+    assert!(missing.stderr.contains("out.jsonl.batch does not exist"), "{missing}");
+    assert_eq!(lab.batches(), 1);
+    let done = lab.batch(&["--resume"]);
+    assert_eq!(done.code, Some(0), "{done}");
+    assert!(done.stderr.contains("all rows have a result"), "{done}");
+    assert_eq!(lab.batches(), 1);
+}
+
+#[test]
+fn a_process_that_ended_before_it_saved_the_id_does_not_submit_twice() {
+    let lab = Lab::new(ROWS);
+    assert_eq!(lab.batch(&["--detach"]).code, Some(0));
+    let change = |change: &dyn Fn(&mut Value)| {
+        let mut state: Value =
+            serde_json::from_str(&lab.folder.read("out.jsonl.batch").unwrap()).unwrap();
+        change(&mut state["parts"][0]["batch"]);
+        lab.folder.write("out.jsonl.batch", &state.to_string());
+    };
+    change(&|batch| _ = batch.as_object_mut().unwrap().remove("id"));
+    let run = lab.batch(&["--resume"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!((results(&lab.folder).len(), lab.batches()), (3, 1));
+}
+
+#[test]
+fn a_batch_that_was_never_submitted_is_submitted_by_resume() {
+    let lab = Lab::new(ROWS);
+    assert_eq!(lab.batch(&["--detach"]).code, Some(0));
+    let mut state: Value =
+        serde_json::from_str(&lab.folder.read("out.jsonl.batch").unwrap()).unwrap();
+    let batch = &mut state["parts"][0]["batch"];
+    batch.as_object_mut().unwrap().remove("id");
+    batch["label"] = json!("agentloop-of-no-batch");
+    lab.folder.write("out.jsonl.batch", &state.to_string());
+    let run = lab.run(&["batches", "fetch", "out.jsonl"]);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("some rows were not submitted"), "{run}");
+    let run = lab.batch(&["--resume"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!((results(&lab.folder).len(), lab.batches()), (3, 2));
+}
+
+#[test]
+fn rows_that_fail_are_lines_and_only_they_are_sent_again() {
+    let folder_rows = |bad: &str| {
+        let row = |model: &str| json!({ "model": model, "messages": [{ "role": "user", "content": "Hi" }] });
+        format!("{}\n{}\n", row("local/echo"), row(bad))
+    };
+    let lab = Lab::new("");
+    lab.folder.write("rows.jsonl", &folder_rows("local/echo!status=400"));
+    let args = ["batch", "rows.jsonl", "-o", "out.jsonl", "--provider-batch"];
+    let run = lab.run(&args);
+    assert_eq!(run.code, Some(1), "{run}");
+    assert!(run.stderr.contains("1 row failed; --resume sends it again"), "{run}");
+    let lines = results(&lab.folder);
+    assert!(lines[0]["text"].is_string(), "{lines:?}");
+    assert_eq!(lines[1]["error"]["kind"], "invalid_request", "{lines:?}");
+    let run = lab.run(&[&args[..], &["--resume"]].concat());
+    assert_eq!(run.code, Some(1), "{run}");
+    assert_eq!(lab.batches(), 2);
+    let status = lab.run(&["batches", "list", "local", "--json"]);
+    assert_eq!(status.json()[0]["counts"]["total"], 1, "only the row that failed");
+}
+
+#[test]
+fn a_state_file_that_is_wrong_is_refused() {
+    let lab = Lab::new(ROWS);
+    assert_eq!(lab.batch(&["--detach"]).code, Some(0));
+    let good: Value = serde_json::from_str(&lab.folder.read("out.jsonl.batch").unwrap()).unwrap();
+    let with = |change: &dyn Fn(&mut Value)| {
+        let mut state = good.clone();
+        change(&mut state);
+        state.to_string()
+    };
+    for (state, message) in [
+        (String::new(), "not the state of a batch"),
+        ("[]".to_owned(), "not the state of a batch"),
+        (with(&|state| state["version"] = json!(2)), "its version is 2, not 1"),
+        (
+            with(&|state| _ = state["parts"][0]["rows"].as_array_mut().unwrap().pop()),
+            "as many requests as rows",
+        ),
+        (with(&|state| state["parts"][0]["batch"]["provider"] = json!("nowhere")), "nowhere"),
+    ] {
+        lab.folder.write("out.jsonl.batch", &state);
+        let run = lab.run(&["batches", "fetch", "out.jsonl"]);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains(message), "{run}");
+    }
+    lab.folder.write("out.jsonl.batch", &good.to_string());
+    lab.folder.write("rows.txt", "one\nCHANGED\nthree\n");
+    let run = lab.batch(&["--resume"]);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("row 2 has changed since the first run"), "{run}");
+}
+
+#[test]
+fn a_batch_that_has_ended_cannot_be_cancelled_but_is_shown() {
+    let lab = Lab::new(ROWS);
+    assert_eq!(lab.batch(&["--detach"]).code, Some(0));
+    let run = lab.run(&["batches", "cancel", "out.jsonl"]);
+    assert_eq!((run.code, &run.json()["state"]), (Some(0), &json!("completed")), "{run}");
+}
+
+#[test]
+fn options_that_a_batch_of_the_provider_does_not_have_are_refused() {
+    let lab = Lab::new(ROWS);
+    for more in [&["--schema", "{}"][..], &["--max-cost", "1"]] {
+        assert_eq!(lab.batch(more).code, Some(2));
+    }
+    let run = agentloop(["batch", "-", "-m", "sim/echo", "--provider-batch"]).stdin("x").run();
+    assert_eq!(run.code, Some(2), "{run}");
+    let run = agentloop(["batch", "-", "-m", "sim/echo", "--detach"]).stdin("x").run();
+    assert_eq!(run.code, Some(2), "{run}");
+    let folder = Folder::with([("rows.txt", ROWS)]);
+    let args = ["batch", "rows.txt", "-m", "ollama/x", "-o", "out.jsonl", "--provider-batch"];
+    let run = agentloop(args).within(folder.path()).run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("ollama has no API for batches"), "{run}");
+    assert_eq!(folder.read("out.jsonl.batch"), None);
+}
+
+#[test]
+fn a_dry_run_estimates_the_price_of_a_batch() {
+    let rows = "hello there\n".repeat(1_000);
+    let estimate = |more: &[&str]| {
+        let args =
+            ["batch", "-", "-m", "openai/gpt-4.1", "--max-tokens", "10", "--dry-run", "-o", "x"];
+        let run =
+            agentloop(args.into_iter().chain(more.iter().copied())).stdin(rows.as_str()).run();
+        assert_eq!(run.code, Some(0), "{run}");
+        run.stdout.lines().last().unwrap().to_owned()
+    };
+    assert_ne!(estimate(&["--provider-batch"]), estimate(&[]));
+}
+
+#[test]
+fn files_are_uploaded_listed_downloaded_and_deleted() {
+    let lab = Lab::new(ROWS);
+    let run = lab.run(&["files", "upload", "local", "rows.txt"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    let id = run.json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(run.json()["name"], "rows.txt");
+    let list = lab.run(&["files", "list", "local"]);
+    assert!(list.stdout.starts_with(&format!("{id}\t14\t")), "{list}");
+    assert_eq!(lab.run(&["files", "get", "local", &id]).json()["bytes"], 14);
+    let got = lab.run(&["files", "get", "local", &id, "-o", "copy.txt"]);
+    assert_eq!(got.code, Some(0), "{got}");
+    assert_eq!(lab.folder.read("copy.txt").as_deref(), Some(ROWS));
+    let got = lab.run(&["files", "get", "local", &id, "-o", "copy.txt"]);
+    assert_eq!(got.code, Some(2), "it exists: {got}");
+    assert_eq!(lab.run(&["files", "delete", "local", &id]).code, Some(0));
+    assert_eq!(lab.run(&["files", "get", "local", &id]).code, Some(1));
+    assert_eq!(lab.run(&["files", "list", "ollama"]).code, Some(2));
+}
