@@ -1,6 +1,6 @@
 //! Follows redirects.
 
-use ::http::header::{ACCEPT, HOST, LOCATION, USER_AGENT};
+use ::http::header::{ACCEPT, HOST, IF_RANGE, LOCATION, RANGE, USER_AGENT};
 use ::http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use bytes::Bytes;
 
@@ -17,9 +17,9 @@ pub(super) const MAX_REDIRECTS: usize = 5;
 ///   what the caller wants.
 /// - A redirect from https to http is an error.
 /// - Within one origin, and from http to https of the same host (at the usual ports), everything is sent again.
-/// - To another origin only GET and HEAD without a body are followed, with no header but `accept` and `user-agent`. Anything
-///   else is an error: reqwest and browsers send the body of a 307 to any origin and leave out the headers that they know to be secret;
-///   here the body is a conversation, and any header may be a secret.
+/// - To another origin only GET and HEAD without a body are followed, with no header but `accept`, `range`, `if-range` and
+///   `user-agent`. Anything else is an error: reqwest and browsers send the body of a 307 to any origin and leave out the headers
+///   that they know to be secret; here the body is a conversation, and any header may be a secret.
 pub(super) fn follow<B>(request: &mut Request<Bytes>, response: &Response<B>) -> Result<bool> {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let repeats = match response.status() {
@@ -71,7 +71,7 @@ pub(super) fn follow<B>(request: &mut Request<Bytes>, response: &Response<B>) ->
 
 /// Removes all headers that another origin does not need.
 fn keep_harmless(headers: &mut HeaderMap) {
-    let kept: HeaderMap = [ACCEPT, USER_AGENT]
+    let kept: HeaderMap = [ACCEPT, RANGE, IF_RANGE, USER_AGENT]
         .into_iter()
         .filter_map(|name| headers.get(&name).cloned().map(|value| (name, value)))
         .filter(|(_, value)| !value.is_sensitive())
@@ -199,11 +199,13 @@ mod tests {
             .header("mcp-session-id", "s")
             .header(HOST, "api.test")
             .header(USER_AGENT, marked)
+            .header(RANGE, "bytes=5-")
+            .header(IF_RANGE, "\"etag\"")
             .header(ACCEPT, "*/*");
         let mut request = request.body(Bytes::new()).unwrap();
         assert!(redirected(&mut request, "https://other.test/v1").unwrap());
         let names: Vec<_> = request.headers().keys().map(|name| name.as_str()).collect();
-        assert_eq!(names, ["accept"]);
+        assert_eq!(names, ["accept", "range", "if-range"]);
     }
 
     #[test]
