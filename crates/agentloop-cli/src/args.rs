@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::command::{
     batch, batches, chat, check, completions, config, decode, demo, embed, encode, files, keys,
-    log, man, models, providers, serve, setup, sim, teams, templates, tools, trust, usage,
+    log, man, models, providers, pull, serve, setup, sim, teams, templates, tools, trust, usage,
     use_model,
 };
 
@@ -138,6 +138,14 @@ pub(crate) enum Command {
     Models(models::Args),
     /// List the providers and whether each is ready to use.
     Providers(providers::Args),
+    /// Download a model that runs in the process, as local/NAME.
+    ///
+    /// SOURCE is OWNER/REPOSITORY or OWNER/REPOSITORY:QUANT of Hugging Face, hf:OWNER/REPOSITORY/FILE.gguf, or an https URL that ends in
+    /// .gguf. A download that was cut off continues. The file is compared with its checksum and gets its name only when it is complete.
+    /// The name of the model is printed on stdout.
+    ///
+    /// Example: agentloop pull HuggingFaceTB/SmolLM2-360M-Instruct-GGUF
+    Pull(pull::Args),
     /// The same as chat, but always a run of the agent, also without tools.
     ///
     /// The options are those of chat. The events end with run.done, and a note at the end has the steps, tokens and cost.
@@ -236,7 +244,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// The names of the commands.
-    pub(crate) const NAMES: [&str; 27] = [
+    pub(crate) const NAMES: [&str; 28] = [
         "batch",
         "batches",
         "chat",
@@ -254,6 +262,7 @@ impl Command {
         "man",
         "models",
         "providers",
+        "pull",
         "run",
         "serve",
         "setup",

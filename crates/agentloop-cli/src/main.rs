@@ -13,6 +13,7 @@ mod gateway_redis;
 mod gateway_store;
 mod input;
 mod keys;
+mod local;
 mod model;
 mod notes;
 mod output;

@@ -14,6 +14,7 @@ use bytes::Bytes;
 
 use crate::failure::Failure;
 use crate::keys::StoredKeys;
+use crate::local;
 use crate::notes::Notes;
 use crate::simulator;
 use crate::store::{self, HistoryArgs, Recorder, Shared};
@@ -113,6 +114,7 @@ impl Setup {
         config.log = None;
         config.limits = None;
         let builder = AgentLoop::builder().provider(simulator::provider());
+        let builder = local::add_provider(builder, self.notes);
         #[cfg(feature = "otel")]
         let builder = match crate::telemetry::is_enabled() {
             true => builder.layer(agentloop::middleware::Logger::new()),
@@ -151,6 +153,7 @@ impl Setup {
         }
         // The simulator is added first, so a provider of the same name in the configuration replaces it.
         let builder = AgentLoop::builder().provider(simulator::provider());
+        let builder = local::add_provider(builder, self.notes);
         #[cfg(feature = "otel")]
         let builder = match crate::telemetry::is_enabled() {
             true => builder.layer(agentloop::middleware::Logger::new()),

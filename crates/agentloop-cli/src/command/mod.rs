@@ -18,6 +18,7 @@ pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod providers;
+pub(crate) mod pull;
 pub(crate) mod repl;
 mod rows;
 pub(crate) mod run;
@@ -54,6 +55,7 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Log(args) => log::run(&args, setup.notes),
         Command::Models(args) => models::run(&args, setup).await,
         Command::Providers(args) => providers::run(&args, setup),
+        Command::Pull(args) => pull::run(&args, setup).await,
         Command::Serve(args) => serve::run(&args, setup).await,
         Command::Sim(args) => sim::run(&args, setup).await,
         Command::Teams(args) => teams::run(&args, setup).await,

@@ -10,6 +10,7 @@ use agentloop::{AgentLoop, Provider};
 
 use crate::argv::distance;
 use crate::failure::Failure;
+use crate::local as in_process;
 use crate::notes::Notes;
 use crate::setup::Setup;
 use crate::simulator;
@@ -24,7 +25,7 @@ pub(crate) const VARIABLE: &str = "AGENTLOOP_MODEL";
 /// be that of a provider, or of a model without its provider.
 ///
 /// If none is named and exactly one provider is configured, returns that provider's default model. If none is configured, returns a
-/// model of a local server or the simulator's model with a note, but only at a terminal: a script without its key must fail.
+/// model of a local server, a model that runs in the process or the simulator's model with a note, but only at a terminal: a script without its key must fail.
 pub(crate) async fn choose_model(
     typed: Option<&str>,
     client: &AgentLoop,
@@ -74,6 +75,14 @@ pub(crate) async fn complete_name(
     }
     if is_provider(name) {
         return default::of_provider(name, client).await;
+    }
+    if !in_process::has_engine()
+        && (name == in_process::NAME || name.split_once('/').is_some_and(|(it, _)| it == in_process::NAME))
+    {
+        return Err(Failure::input_with_hint(
+            "this build cannot run models in the process",
+            in_process::HOW_TO_BUILD,
+        ));
     }
     // The library sends a name without a provider to the default provider.
     if setup.config.default_provider.is_some() {
@@ -192,12 +201,15 @@ async fn choose_without_key(client: &AgentLoop, setup: &Setup) -> Result<String,
         .take(3)
         .collect();
     let keys = variables.join(", ");
+    let found = in_process::find_model();
     if !is_interactive(setup.notes) {
+        let found = found.map(|model| format!(", use the local model with -m {model}"));
         return Err(Failure::input_with_hint(
             "no model is given and no provider has a key",
             format!(
-                "store a key with `agentloop setup`, or set a variable such as {keys} (`agentloop providers` lists all); to test \
+                "store a key with `agentloop setup`, or set a variable such as {keys} (`agentloop providers` lists all){}; to test \
                  without a key, use the simulator with -m {}, or take the tour with `agentloop demo`",
+                found.unwrap_or_default(),
                 simulator::ECHO,
             ),
         ));
@@ -205,6 +217,12 @@ async fn choose_without_key(client: &AgentLoop, setup: &Setup) -> Result<String,
     if let Some(model) = local::find_model(client).await {
         setup.notes.print_note(&format!(
             "no key is set, so the local server is used ({model}); `agentloop use {model}` makes it the default"
+        ));
+        return Ok(model);
+    }
+    if let Some(model) = found {
+        setup.notes.print_note(&format!(
+            "no key is set, so the local model {model} is used; `agentloop use {model}` makes it the default"
         ));
         return Ok(model);
     }

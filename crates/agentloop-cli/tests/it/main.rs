@@ -43,6 +43,7 @@ mod one_command;
 mod otel;
 mod provider_batch;
 mod providers;
+mod pull;
 mod retries;
 mod run;
 mod run_interrupt;

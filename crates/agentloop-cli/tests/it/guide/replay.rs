@@ -249,7 +249,7 @@ const IS_COMPLETE: bool = cfg!(all(
 fn every_command_prints_what_the_guide_shows() {
     if !IS_COMPLETE {
         eprintln!(
-            "!! the commands of the guide are run with all features: cargo test -p agentloop-cli --all-features"
+            "!! the commands of the guide are run with all features: cargo test -p agentloop-cli --features full"
         );
         return;
     }
