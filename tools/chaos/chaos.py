@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills gateways under load, breaks their databases and their provider, and compares their ledger with the bill of the provider.
 
-    cargo build -p agentloop-cli --all-features
+    cargo build -p agentloop-cli --features full
     tools/chaos/chaos.py --kills 200                          # one gateway, SQLite
     tools/chaos/chaos.py --kills 200 --nodes 3 --postgres --redis
     tools/chaos/chaos.py --nodes 3 --postgres --outage 60     # PostgreSQL is stopped for a minute
