@@ -1,8 +1,8 @@
 //! Separates tool calls from text while a response is written.
 
+use agentloop::ChatStreamEvent;
 use agentloop::{PartDelta, PartStart, ResponsePart};
 use agentloop::{TextPart, ToolCallPart};
-use agentloop::ChatStreamEvent;
 use serde::Deserialize;
 
 use crate::grammar::{CALL_END, CALL_START};

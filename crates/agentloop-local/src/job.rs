@@ -55,10 +55,17 @@ pub(crate) struct Sampling {
 #[derive(Debug)]
 pub(crate) enum Piece {
     /// The prompt fits; it is being evaluated.
-    Started { prompt_tokens: u64, cached_tokens: u64, warnings: Vec<String> },
+    Started {
+        prompt_tokens: u64,
+        cached_tokens: u64,
+        warnings: Vec<String>,
+    },
     Text(String),
     Logprob(TokenLogprob),
-    Done { is_truncated: bool, completion_tokens: u64 },
+    Done {
+        is_truncated: bool,
+        completion_tokens: u64,
+    },
     Failed(Error),
 }
 

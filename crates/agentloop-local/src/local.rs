@@ -92,7 +92,8 @@ impl Local {
         let number = |name: &str| match variable(name).filter(|value| !value.trim().is_empty()) {
             None => Ok(None),
             Some(value) => value.trim().parse::<u32>().map(Some).map_err(|_| {
-                let message = format!("{name} is {value:?}, which is not a number, so the default is used");
+                let message =
+                    format!("{name} is {value:?}, which is not a number, so the default is used");
                 Error::new(ErrorKind::Config, message)
             }),
         };

@@ -35,8 +35,11 @@ impl Plan {
     pub(crate) fn of(request: &ChatRequest) -> Result<Self> {
         let mut warnings = Vec::new();
         if request.n.is_some_and(|choices| choices > 1) {
-            return Err(Error::new(ErrorKind::Unsupported, "a local model writes one choice; send several requests")
-                .with_param("n"));
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "a local model writes one choice; send several requests",
+            )
+            .with_param("n"));
         }
         let mut tools = prompt::tools(request)?;
         if matches!(request.tool_choice, Some(ToolChoice::None)) {
@@ -44,7 +47,8 @@ impl Plan {
         }
         let (grammar, has_tools) = plan_grammar(request, &tools, &mut warnings)?;
         let mut messages = prompt::messages(request, &tools)?;
-        if let Some(ResponseFormat::JsonObject {} | ResponseFormat::JsonSchema { .. }) = &request.response_format
+        if let Some(ResponseFormat::JsonObject {} | ResponseFormat::JsonSchema { .. }) =
+            &request.response_format
             && messages.is_empty()
         {
             messages.push(Message { role: "user", text: String::new() });
@@ -90,15 +94,21 @@ fn plan_grammar(
     let mut forced = match &request.tool_choice {
         Some(ToolChoice::Required) => Some(tools.to_vec()),
         Some(ToolChoice::Function(name)) => {
-            let named: Vec<Tool> = tools.iter().filter(|tool| tool.name == *name).cloned().collect();
+            let named: Vec<Tool> =
+                tools.iter().filter(|tool| tool.name == *name).cloned().collect();
             if named.is_empty() {
-                let message = format!("the tool choice names {name:?}, which is not one of the tools");
-                return Err(Error::new(ErrorKind::InvalidRequest, message).with_param("tool_choice"));
+                let message =
+                    format!("the tool choice names {name:?}, which is not one of the tools");
+                return Err(
+                    Error::new(ErrorKind::InvalidRequest, message).with_param("tool_choice")
+                );
             }
             Some(named)
         }
         Some(ToolChoice::Provider(_)) => {
-            warnings.push("the tool choice is not one that local models know; `auto` is used".to_owned());
+            warnings.push(
+                "the tool choice is not one that local models know; `auto` is used".to_owned(),
+            );
             None
         }
         _ => None,
@@ -117,7 +127,10 @@ fn plan_grammar(
         (Some(forced), _) => (Grammar::of_tools(&forced, is_parallel)?, None, true),
         (None, Some(format)) => {
             if !tools.is_empty() {
-                warnings.push("the response format leaves no room for tool calls, so no tool is called".to_owned());
+                warnings.push(
+                    "the response format leaves no room for tool calls, so no tool is called"
+                        .to_owned(),
+                );
             }
             (format, None, false)
         }
@@ -143,14 +156,38 @@ fn plan_sampling(request: &ChatRequest, warnings: &mut Vec<String>) -> Sampling 
         }
     };
     Sampling {
-        temperature: bounded("temperature", request.temperature.unwrap_or(DEFAULT_TEMPERATURE), 0.0, 5.0),
+        temperature: bounded(
+            "temperature",
+            request.temperature.unwrap_or(DEFAULT_TEMPERATURE),
+            0.0,
+            5.0,
+        ),
         top_p: bounded("top_p", request.top_p.unwrap_or(DEFAULT_TOP_P), 0.0, 1.0),
         top_k: i32::try_from(request.top_k.unwrap_or(DEFAULT_TOP_K)).unwrap_or(i32::MAX),
         min_p: bounded("min_p", extra("min_p").unwrap_or(DEFAULT_MIN_P), 0.0, 1.0),
-        repeat_penalty: bounded("repeat_penalty", extra("repeat_penalty").unwrap_or(1.0), 0.1, 10.0),
-        frequency_penalty: bounded("frequency_penalty", request.frequency_penalty.unwrap_or(0.0), -2.0, 2.0),
-        presence_penalty: bounded("presence_penalty", request.presence_penalty.unwrap_or(0.0), -2.0, 2.0),
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "any 32 bits are a seed")]
+        repeat_penalty: bounded(
+            "repeat_penalty",
+            extra("repeat_penalty").unwrap_or(1.0),
+            0.1,
+            10.0,
+        ),
+        frequency_penalty: bounded(
+            "frequency_penalty",
+            request.frequency_penalty.unwrap_or(0.0),
+            -2.0,
+            2.0,
+        ),
+        presence_penalty: bounded(
+            "presence_penalty",
+            request.presence_penalty.unwrap_or(0.0),
+            -2.0,
+            2.0,
+        ),
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "any 32 bits are a seed"
+        )]
         seed: match request.seed {
             Some(seed) => seed as u32,
             // Two hashers of the standard library have different random keys.

@@ -8,8 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agentloop::protocol::serve::{ServedChat, StreamFraming, StreamWriter, write_body_for};
 use agentloop::transport::Body;
 use agentloop::{
-    ChatResponse, ChatStreamEvent, Error, ErrorKind, FinishReason, Fold, Logprobs, Protocol, Result,
-    Usage, UsageDetails,
+    ChatResponse, ChatStreamEvent, Error, ErrorKind, FinishReason, Fold, Logprobs, Protocol,
+    Result, Usage, UsageDetails,
 };
 use bytes::Bytes;
 use futures_core::Stream;
@@ -229,8 +229,7 @@ impl EventStream {
         let (events, is_last) = self.events.convert(piece);
         let mut fold = self.fold.take().ok_or_else(unexpected)?;
         push(&mut fold, &events)?;
-        let mut bytes: Vec<u8> =
-            events.iter().flat_map(|event| self.writer.write(event)).collect();
+        let mut bytes: Vec<u8> = events.iter().flat_map(|event| self.writer.write(event)).collect();
         if is_last {
             self.is_done = true;
             let response = Box::new(fold.finish().map_err(invalid)?);

@@ -26,12 +26,8 @@ impl StopFilter {
             shown.truncate(at);
             return (shown, true);
         }
-        let keep = self
-            .sequences
-            .iter()
-            .map(|sequence| overlap(&self.held, sequence))
-            .max()
-            .unwrap_or(0);
+        let keep =
+            self.sequences.iter().map(|sequence| overlap(&self.held, sequence)).max().unwrap_or(0);
         let rest = self.held.split_off(self.held.len() - keep);
         (std::mem::replace(&mut self.held, rest), false)
     }

@@ -98,8 +98,7 @@ impl LocalTransport {
         let (out, pieces) = mpsc::channel(MAX_WAITING_PIECES);
         let Plan { messages, max_tokens, stop, sampling, grammar, logprobs, has_tools, warnings } =
             plan;
-        let job =
-            ChatJob { messages, max_tokens, stop, sampling, grammar, logprobs, out };
+        let job = ChatJob { messages, max_tokens, stop, sampling, grammar, logprobs, out };
         let wake = self.submit(&name, Job::Chat(Box::new(job))).await?;
         let mut pieces = Pieces::new(pieces, wake, &self.engine);
         // Everything that is known before the first token fails the call instead of the stream.
@@ -115,10 +114,14 @@ impl LocalTransport {
     async fn embed(&self, path: &str, body: &[u8]) -> Result<Response<Body>> {
         let served = read_embed(PROTOCOL, path, body)?;
         let texts = served.request.input.as_slice();
-        if texts.len() > MAX_EMBEDDED_TEXTS || texts.iter().map(String::len).sum::<usize>() > MAX_PROMPT_BYTES {
+        if texts.len() > MAX_EMBEDDED_TEXTS
+            || texts.iter().map(String::len).sum::<usize>() > MAX_PROMPT_BYTES
+        {
             return Err(Error::new(
                 ErrorKind::TooLarge,
-                format!("one request embeds at most {MAX_EMBEDDED_TEXTS} texts and {MAX_PROMPT_BYTES} bytes"),
+                format!(
+                    "one request embeds at most {MAX_EMBEDDED_TEXTS} texts and {MAX_PROMPT_BYTES} bytes"
+                ),
             ));
         }
         let (out, embedded) = oneshot::channel();

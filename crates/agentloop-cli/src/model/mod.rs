@@ -77,7 +77,8 @@ pub(crate) async fn complete_name(
         return default::of_provider(name, client).await;
     }
     if !in_process::has_engine()
-        && (name == in_process::NAME || name.split_once('/').is_some_and(|(it, _)| it == in_process::NAME))
+        && (name == in_process::NAME
+            || name.split_once('/').is_some_and(|(it, _)| it == in_process::NAME))
     {
         return Err(Failure::input_with_hint(
             "this build cannot run models in the process",

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::agentloop;
-use common::server::{serve_bytes, serve_by, Then, json};
+use common::server::{Then, json, serve_by, serve_bytes};
 
 /// Returns a GGUF file without tensors.
 fn gguf() -> Vec<u8> {
@@ -22,7 +22,8 @@ fn gguf() -> Vec<u8> {
 #[test]
 fn a_model_is_downloaded_and_its_name_is_printed() {
     let body = gguf();
-    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+    let head =
+        format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
     let url = serve_bytes([head.into_bytes(), body].concat());
     let run = agentloop(["pull", &format!("{url}/tiny.gguf")]).run();
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "local/tiny\n"), "{run}");
@@ -32,7 +33,8 @@ fn a_model_is_downloaded_and_its_name_is_printed() {
 #[test]
 fn a_wrong_checksum_is_an_error() {
     let body = gguf();
-    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+    let head =
+        format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
     let url = serve_bytes([head.into_bytes(), body].concat());
     let wrong = "0".repeat(64);
     let run = agentloop(["pull", &format!("{url}/tiny.gguf"), "--sha256", &wrong]).run();

@@ -53,7 +53,9 @@ fn text_without_calls_is_one_part() {
 
 #[test]
 fn calls_are_separated_from_the_text_before_them() {
-    let found = parts("Let me look.\n<tool_call>\n{\"name\": \"look\", \"arguments\": {\"at\": \"}</tool_call>\"}}\n</tool_call>");
+    let found = parts(
+        "Let me look.\n<tool_call>\n{\"name\": \"look\", \"arguments\": {\"at\": \"}</tool_call>\"}}\n</tool_call>",
+    );
     assert_eq!(found, [text("Let me look.\n"), call(0, "look", r#"{"at": "}</tool_call>"}"#)]);
 }
 
@@ -67,11 +69,17 @@ fn several_calls_are_several_parts() {
 
 #[test]
 fn a_call_that_is_cut_off_keeps_what_is_there() {
-    assert_eq!(parts(r#"<tool_call>{"name": "a", "arguments": {"x": "1"#), [call(0, "a", r#"{"x": "1"#)]);
+    assert_eq!(
+        parts(r#"<tool_call>{"name": "a", "arguments": {"x": "1"#),
+        [call(0, "a", r#"{"x": "1"#)]
+    );
     assert_eq!(parts(r#"<tool_call>{"name": "a"#), [text(r#"<tool_call>{"name": "a"#)]);
 }
 
 #[test]
 fn what_is_not_a_call_stays_text() {
-    assert_eq!(parts("<tool_call>{\"no\": 1}</tool_call>"), [text("<tool_call>{\"no\": 1}</tool_call>")]);
+    assert_eq!(
+        parts("<tool_call>{\"no\": 1}</tool_call>"),
+        [text("<tool_call>{\"no\": 1}</tool_call>")]
+    );
 }

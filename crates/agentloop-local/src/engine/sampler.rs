@@ -44,7 +44,8 @@ impl Sampler {
         let mut token = chosen(&candidates)?;
         // Testing one token is much cheaper than testing all, and the model usually chooses one that the grammar allows.
         if let Some(grammar) = &mut self.grammar {
-            let mut one = LlamaTokenDataArray::new(vec![LlamaTokenData::new(token, 1.0, 1.0)], false);
+            let mut one =
+                LlamaTokenDataArray::new(vec![LlamaTokenData::new(token, 1.0, 1.0)], false);
             one.apply_sampler(grammar);
             if !is_allowed(&one, token) {
                 candidates = context.token_data_array_ith(index);
@@ -73,8 +74,9 @@ impl Sampler {
 
 fn build_chain(model: &LlamaModel, sampling: &Sampling) -> LlamaSampler {
     let mut chain = Vec::with_capacity(6);
-    let is_neutral = (sampling.repeat_penalty, sampling.frequency_penalty, sampling.presence_penalty)
-        == (1.0, 0.0, 0.0);
+    let is_neutral =
+        (sampling.repeat_penalty, sampling.frequency_penalty, sampling.presence_penalty)
+            == (1.0, 0.0, 0.0);
     if !is_neutral {
         chain.push(LlamaSampler::penalties(
             model.n_vocab(),

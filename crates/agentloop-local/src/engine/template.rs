@@ -114,6 +114,8 @@ fn chat_message(role: &str, text: &str) -> Result<LlamaChatMessage> {
 fn refuse(error: &dyn std::fmt::Display) -> Error {
     Error::new(
         ErrorKind::InvalidRequest,
-        format!("the conversation cannot be converted with the chat template of the model: {error}"),
+        format!(
+            "the conversation cannot be converted with the chat template of the model: {error}"
+        ),
     )
 }

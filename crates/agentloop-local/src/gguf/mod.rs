@@ -137,10 +137,7 @@ fn check_tensors<R: std::io::Read>(
     let start = reader.position().next_multiple_of(alignment);
     let needed = start.checked_add(end).ok_or("its tensors are too large")?;
     if needed > reader.length() {
-        return Err(format!(
-            "it has {} bytes, but its tensors need {needed}",
-            reader.length()
-        ));
+        return Err(format!("it has {} bytes, but its tensors need {needed}", reader.length()));
     }
     Ok(())
 }

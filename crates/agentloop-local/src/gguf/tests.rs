@@ -15,8 +15,11 @@ fn text(text: &str) -> Vec<u8> {
 
 impl Builder {
     pub(crate) fn new() -> Self {
-        Self { entries: Vec::new(), tensors: Vec::new(), data: 0 }
-            .entry("general.architecture", 8, &text("llama"))
+        Self { entries: Vec::new(), tensors: Vec::new(), data: 0 }.entry(
+            "general.architecture",
+            8,
+            &text("llama"),
+        )
     }
 
     fn entry(mut self, key: &str, kind: u32, value: &[u8]) -> Self {

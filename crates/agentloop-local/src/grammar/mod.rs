@@ -65,9 +65,7 @@ impl Grammar {
                 false => all.visit(schema, 0)?,
             };
             let name = literal(&Value::String(tool.name.clone()).to_string());
-            calls.push(format!(
-                r#""{{\"name\": " {name} ", \"arguments\": " {arguments} "}}""#
-            ));
+            calls.push(format!(r#""{{\"name\": " {name} ", \"arguments\": " {arguments} "}}""#));
         }
         let call = all.define("call", calls.join(" | "))?;
         let one = all.define("wrapped", format!(r#""{CALL_START}" ws {call} ws "{CALL_END}""#))?;

@@ -29,7 +29,9 @@ impl Builder {
         };
         for name in &required {
             if !properties.contains_key(*name) {
-                self.warn(format!("the required property {name:?} has no schema and is not enforced"));
+                self.warn(format!(
+                    "the required property {name:?} has no schema and is not enforced"
+                ));
             }
         }
         let required: std::collections::HashSet<&str> = required.into_iter().collect();

@@ -7,13 +7,15 @@ use super::Builder;
 use super::schema::repeat;
 
 /// A character of a JSON text.
-const CHARACTER: &str =
-    r#"[^"\\\x7F\x00-\x1F] | "\\" ( ["\\bfnrt/] | "u" [0-9a-fA-F] [0-9a-fA-F] [0-9a-fA-F] [0-9a-fA-F] )"#;
+const CHARACTER: &str = r#"[^"\\\x7F\x00-\x1F] | "\\" ( ["\\bfnrt/] | "u" [0-9a-fA-F] [0-9a-fA-F] [0-9a-fA-F] [0-9a-fA-F] )"#;
 
 /// The formats of texts that a grammar expresses.
 const FORMATS: [(&str, &str); 4] = [
     ("date", r#"[0-9]{4} "-" ( "0" [1-9] | "1" [0-2] ) "-" ( "0" [1-9] | [12] [0-9] | "3" [01] )"#),
-    ("time", r#"( [01] [0-9] | "2" [0-3] ) ":" [0-5] [0-9] ":" [0-5] [0-9] ( "." [0-9]{3} )? ( "Z" | [+-] [01] [0-9] ":" [0-5] [0-9] )"#),
+    (
+        "time",
+        r#"( [01] [0-9] | "2" [0-3] ) ":" [0-5] [0-9] ":" [0-5] [0-9] ( "." [0-9]{3} )? ( "Z" | [+-] [01] [0-9] ":" [0-5] [0-9] )"#,
+    ),
     ("date-time", r#"date "T" time"#),
     ("uuid", r#"[0-9a-f]{8} "-" [0-9a-f]{4} "-" [0-9a-f]{4} "-" [0-9a-f]{4} "-" [0-9a-f]{12}"#),
 ];
@@ -28,10 +30,7 @@ impl Builder {
     /// Adds the rule of any JSON number, with as many digits as a double can hold.
     pub(super) fn need_number(&mut self) -> Result<String> {
         self.need("integer", r#""-"? ( "0" | [1-9] [0-9]{0,15} )"#)?;
-        self.need(
-            "number",
-            r#"integer ( "." [0-9]{1,16} )? ( [eE] [-+]? [0-9]{1,2} )?"#,
-        )
+        self.need("number", r#"integer ( "." [0-9]{1,16} )? ( [eE] [-+]? [0-9]{1,2} )?"#)
     }
 
     pub(super) fn visit_string(&mut self, fields: &Map<String, Value>) -> Result<String> {
@@ -67,7 +66,8 @@ impl Builder {
         self.need_number()?;
         let minimum = fields.get("minimum").and_then(Value::as_f64);
         let above = fields.get("exclusiveMinimum").and_then(Value::as_f64);
-        if minimum.is_some_and(|minimum| minimum != 0.0) || above.is_some_and(|above| above != 0.0) {
+        if minimum.is_some_and(|minimum| minimum != 0.0) || above.is_some_and(|above| above != 0.0)
+        {
             self.warn("a minimum other than 0 is not enforced by the grammar");
         }
         let is_positive = minimum.or(above).is_some_and(|minimum| minimum >= 0.0);

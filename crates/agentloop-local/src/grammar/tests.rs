@@ -32,7 +32,9 @@ fn undefined(grammar: &Grammar) -> Vec<String> {
         assert!(!in_text && !in_set, "{line}");
         let words = plain.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
         used.extend(
-            words.filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic())).map(str::to_owned),
+            words
+                .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()))
+                .map(str::to_owned),
         );
     }
     used.retain(|word| !defined.contains(word));
@@ -78,7 +80,12 @@ fn every_kind_of_schema_is_expressed_with_defined_rules() {
     ];
     for schema in schemas {
         let grammar = grammar(schema.clone());
-        assert!(undefined(&grammar).is_empty(), "{schema}: {:?}\n{}", undefined(&grammar), grammar.text);
+        assert!(
+            undefined(&grammar).is_empty(),
+            "{schema}: {:?}\n{}",
+            undefined(&grammar),
+            grammar.text
+        );
     }
 }
 
@@ -157,7 +164,9 @@ fn the_calls_of_tools_name_a_tool_and_its_arguments() {
         Tool {
             name: "get_weather".to_owned(),
             description: None,
-            parameters: Some(json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]})),
+            parameters: Some(
+                json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}),
+            ),
         },
         Tool { name: "stop \"now\"".to_owned(), description: None, parameters: None },
     ];

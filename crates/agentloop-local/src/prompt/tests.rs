@@ -10,15 +10,18 @@ fn convert_all(request: &ChatRequest) -> Vec<(&'static str, String)> {
 
 #[test]
 fn messages_keep_their_roles_and_texts() {
-    let request = ChatRequest::new("m").system("Be brief.").user("Hi").assistant("Hello").user("Bye");
-    let expected = [("system", "Be brief."), ("user", "Hi"), ("assistant", "Hello"), ("user", "Bye")];
+    let request =
+        ChatRequest::new("m").system("Be brief.").user("Hi").assistant("Hello").user("Bye");
+    let expected =
+        [("system", "Be brief."), ("user", "Hi"), ("assistant", "Hello"), ("user", "Bye")];
     let expected = expected.map(|(role, text)| (role, text.to_owned()));
     assert_eq!(convert_all(&request), expected);
 }
 
 #[test]
 fn tools_are_described_after_the_system_prompt() {
-    let tool = ToolDefinition::function("look", json!({"type": "object"})).with_description("Looks.");
+    let tool =
+        ToolDefinition::function("look", json!({"type": "object"})).with_description("Looks.");
     let mut request = ChatRequest::new("m").system("Be brief.").user("Hi");
     request.tools.push(tool);
     let messages = convert_all(&request);

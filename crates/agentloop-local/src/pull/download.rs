@@ -70,7 +70,9 @@ impl Download {
                 part.remove();
                 return Err(Error::new(
                     ErrorKind::TooLarge,
-                    format!("{url} sends more than the {limit} bytes that it announced or that are allowed"),
+                    format!(
+                        "{url} sends more than the {limit} bytes that it announced or that are allowed"
+                    ),
                 ));
             }
             let (part, written) = blocking(move || {
@@ -112,13 +114,20 @@ impl Download {
     }
 
     /// Compares a response with what is there. A response with the whole file starts again.
-    async fn accept(&mut self, pull: &Pull, status: StatusCode, headers: &HeaderMap) -> Result<Content> {
+    async fn accept(
+        &mut self,
+        pull: &Pull,
+        status: StatusCode,
+        headers: &HeaderMap,
+    ) -> Result<Content> {
         let content = read_content(status, headers)?;
         let mut part = self.part.take().ok_or_else(lost)?;
         let expected = self.target.bytes;
         let is_continued = status == StatusCode::PARTIAL_CONTENT
             && content.start == part.bytes
-            && (content.total.is_none() || part.origin.total.is_none() || content.total == part.origin.total);
+            && (content.total.is_none()
+                || part.origin.total.is_none()
+                || content.total == part.origin.total);
         if status == StatusCode::PARTIAL_CONTENT && !is_continued
             || status == StatusCode::RANGE_NOT_SATISFIABLE && content.total != Some(part.bytes)
         {
@@ -155,13 +164,15 @@ impl Download {
             self.target.sha256 = linked_etag(headers);
         }
         let origin = Origin { url: self.target.url.clone(), etag: content.etag.clone(), total };
-        let is_whole = status != StatusCode::PARTIAL_CONTENT && status != StatusCode::RANGE_NOT_SATISFIABLE;
+        let is_whole =
+            status != StatusCode::PARTIAL_CONTENT && status != StatusCode::RANGE_NOT_SATISFIABLE;
         let (part, prepared) = blocking(move || {
             let prepared = match is_whole {
                 true => part.restart(origin),
                 false => Ok(()),
             };
-            let prepared = prepared.and_then(|()| total.map_or(Ok(()), |total| part.check_room(total)));
+            let prepared =
+                prepared.and_then(|()| total.map_or(Ok(()), |total| part.check_room(total)));
             Ok((part, prepared))
         })
         .await?;

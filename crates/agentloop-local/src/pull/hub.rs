@@ -15,9 +15,8 @@ use crate::limits::MAX_TREE_BYTES;
 pub(super) const ENDPOINT: &str = "https://huggingface.co";
 
 /// The quantizations that are chosen if none is named, the best choice first: small, with little loss.
-const PREFERRED: [&str; 10] = [
-    "Q4_K_M", "Q4_K_S", "Q5_K_M", "Q4_0", "Q5_K_S", "Q6_K", "Q8_0", "IQ4_XS", "Q3_K_M", "F16",
-];
+const PREFERRED: [&str; 10] =
+    ["Q4_K_M", "Q4_K_S", "Q5_K_M", "Q4_0", "Q5_K_S", "Q6_K", "Q8_0", "IQ4_XS", "Q3_K_M", "F16"];
 
 /// A file to download.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +112,8 @@ fn choose(entries: Vec<Entry>, quant: Option<&str>, repository: &str) -> Result<
         name.match_indices(&quant).any(|(at, _)| {
             let is_edge = |byte: Option<&u8>| byte.is_none_or(|byte| b".-/".contains(byte));
             let bytes = name.as_bytes();
-            is_edge(at.checked_sub(1).and_then(|at| bytes.get(at))) && is_edge(bytes.get(at + quant.len()))
+            is_edge(at.checked_sub(1).and_then(|at| bytes.get(at)))
+                && is_edge(bytes.get(at + quant.len()))
         })
     };
     let wanted: Vec<&str> = quant.map_or(PREFERRED.to_vec(), |quant| vec![quant]);
@@ -172,9 +172,13 @@ pub(super) async fn check_status(response: Response<Body>, url: &str) -> Result<
     let (kind, hint) = match status.as_u16() {
         401 | 403 => (
             ErrorKind::Auth,
-            Some("accept the model's licence on its page, and set HF_TOKEN to a token that may read it"),
+            Some(
+                "accept the model's licence on its page, and set HF_TOKEN to a token that may read it",
+            ),
         ),
-        404 | 410 => (ErrorKind::NotFound, Some("check the names of the owner, the repository and the file")),
+        404 | 410 => {
+            (ErrorKind::NotFound, Some("check the names of the owner, the repository and the file"))
+        }
         429 => (ErrorKind::RateLimit, None),
         500.. => (ErrorKind::Server, None),
         _ => (ErrorKind::InvalidRequest, None),

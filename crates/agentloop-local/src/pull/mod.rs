@@ -125,7 +125,8 @@ impl Pull {
     ///
     /// Returns an error if the source is none of these, or its file name is not a plain name that ends in `.gguf`.
     pub fn new(source: &str, folder: impl Into<PathBuf>) -> Result<Self> {
-        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+        let variable =
+            |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         let mirror = variable(MIRROR_VARIABLE).or_else(|| variable("HF_ENDPOINT"));
         let pull = Self {
             source: Source::parse(source)?,
@@ -268,7 +269,9 @@ impl Pull {
                     let has_progress = download.bytes() >= before.saturating_add(PROGRESS_BYTES);
                     failures = if has_progress { 1 } else { failures + 1 };
                     if failures >= MAX_PULL_ATTEMPTS {
-                        return Err(error.with_hint("run the command again to continue the download"));
+                        return Err(
+                            error.with_hint("run the command again to continue the download")
+                        );
                     }
                     let wait = (self.stall / 120) * u32::try_from(failures).unwrap_or(1);
                     tokio::time::sleep(wait).await;
@@ -315,4 +318,3 @@ async fn blocking<T: Send + 'static>(
 fn on_disk(path: &Path, error: &std::io::Error) -> Error {
     Error::new(ErrorKind::Other, format!("{} cannot be written: {error}", path.display()))
 }
-

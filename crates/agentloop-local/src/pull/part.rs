@@ -51,8 +51,7 @@ impl Part {
         let origin = std::fs::read(&notes).ok();
         let origin = origin.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let origin: Origin = origin.unwrap_or_default();
-        let mut part =
-            Self { path, notes, file, digest: Context::new(&SHA256), bytes: 0, origin };
+        let mut part = Self { path, notes, file, digest: Context::new(&SHA256), bytes: 0, origin };
         if part.origin == Origin::default() {
             part.restart(Origin::default())?;
         }

@@ -28,7 +28,8 @@ impl Source {
         };
         if is_file {
             let mut parts = rest.splitn(3, '/');
-            if let (Some(owner), Some(name), Some(file)) = (parts.next(), parts.next(), parts.next())
+            if let (Some(owner), Some(name), Some(file)) =
+                (parts.next(), parts.next(), parts.next())
                 && is_plain(owner)
                 && is_plain(name)
                 && file.split('/').all(is_plain)

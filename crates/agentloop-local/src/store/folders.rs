@@ -52,7 +52,8 @@ impl Folders {
         let models = variable(Self::VARIABLE)
             .and_then(|path| std::path::absolute(path).ok())
             .or_else(|| {
-                let data = variable("AGENTLOOP_DATA").and_then(|path| std::path::absolute(path).ok());
+                let data =
+                    variable("AGENTLOOP_DATA").and_then(|path| std::path::absolute(path).ok());
                 data.map(|data| data.join("models"))
             })
             .or_else(|| absolute("XDG_DATA_HOME").map(|data| data.join("agentloop/models")))

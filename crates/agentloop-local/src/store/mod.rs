@@ -159,8 +159,7 @@ fn find_file(path: &Path) -> Result<LocalModel> {
 fn describe_missing(name: &str, models: &[LocalModel]) -> Error {
     /// How many names an error lists.
     const SHOWN: usize = 20;
-    let mut names: Vec<&str> =
-        models.iter().take(SHOWN).map(|model| model.name.as_str()).collect();
+    let mut names: Vec<&str> = models.iter().take(SHOWN).map(|model| model.name.as_str()).collect();
     let more = models.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     names.sort_unstable();

@@ -32,7 +32,8 @@ pub(super) fn collect(folder: &Path, models: &mut Vec<LocalModel>) {
     let library = folder.join("manifests/registry.ollama.ai/library");
     for name in sorted(&library) {
         for tag in sorted(&name) {
-            let shown = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+            let shown =
+                |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
             let (Some(model), Some(label)) = (shown(&name), shown(&tag)) else { continue };
             if let Some(blob) = read_manifest(&tag) {
                 let path = folder.join("blobs").join(blob);
@@ -53,9 +54,9 @@ fn sorted(folder: &Path) -> Vec<PathBuf> {
 /// Returns the file name of the blob with the weights.
 fn read_manifest(path: &Path) -> Option<String> {
     let mut text = String::new();
-    let file = File::open(path).ok().filter(|file| {
-        file.metadata().is_ok_and(|metadata| metadata.is_file())
-    })?;
+    let file = File::open(path)
+        .ok()
+        .filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
     file.take(MAX_MANIFEST_BYTES).read_to_string(&mut text).ok()?;
     let manifest: Manifest = serde_json::from_str(&text).ok()?;
     let weights = manifest.layers.into_iter().find(|layer| layer.kind == WEIGHTS)?;

@@ -20,12 +20,7 @@ pub(super) fn collect(folder: &Path, source: ModelSource, models: &mut Vec<Local
 }
 
 /// Adds a model, unless its file cannot be read.
-pub(super) fn push(
-    name: String,
-    path: PathBuf,
-    source: ModelSource,
-    models: &mut Vec<LocalModel>,
-) {
+pub(super) fn push(name: String, path: PathBuf, source: ModelSource, models: &mut Vec<LocalModel>) {
     // The file of a link is what counts.
     if let Ok(metadata) = path.metadata()
         && metadata.is_file()
@@ -66,7 +61,8 @@ fn is_model(path: &Path) -> bool {
     let Some(stem) = name.strip_suffix(".gguf") else { return false };
     let is_later_part = stem.rsplit_once("-of-").is_some_and(|(before, count)| {
         let number = before.rsplit_once('-').map(|(_, number)| number);
-        let is_number = |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number =
+            |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
         is_number(count) && number.is_some_and(|number| is_number(number) && number != "00001")
     });
     !name.starts_with('.') && !stem.to_ascii_lowercase().starts_with("mmproj") && !is_later_part

@@ -10,7 +10,8 @@ impl Scratch {
     pub(crate) fn new() -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::SeqCst);
-        let path = std::env::temp_dir().join(format!("agentloop-local-{}-{count}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("agentloop-local-{}-{count}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }

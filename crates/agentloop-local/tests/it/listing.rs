@@ -23,7 +23,8 @@ async fn the_models_on_this_machine_are_listed() {
 async fn an_unknown_model_lists_the_known_ones() {
     let scratch = Scratch::new();
     std::fs::write(scratch.0.join("small.gguf"), gguf(0)).unwrap();
-    let error = client(&scratch).chat(ChatRequest::new("local/other").user("Hi")).await.unwrap_err();
+    let error =
+        client(&scratch).chat(ChatRequest::new("local/other").user("Hi")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.message().contains("small"), "{error}");
     assert!(error.hint().unwrap().contains("agentloop pull"));
@@ -34,7 +35,8 @@ async fn an_unknown_model_lists_the_known_ones() {
 async fn a_build_without_the_engine_states_what_is_missing() {
     let scratch = Scratch::new();
     std::fs::write(scratch.0.join("small.gguf"), gguf(0)).unwrap();
-    let error = client(&scratch).chat(ChatRequest::new("local/small").user("Hi")).await.unwrap_err();
+    let error =
+        client(&scratch).chat(ChatRequest::new("local/small").user("Hi")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.hint().unwrap().contains("--features local"), "{error:?}");
 }

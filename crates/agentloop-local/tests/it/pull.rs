@@ -216,10 +216,9 @@ async fn a_body_without_an_end_is_stopped_at_the_limit() {
 
 #[tokio::test]
 async fn a_file_that_is_too_large_is_refused_before_its_body() {
-    let server = Server::start(|_, _| {
-        response("200 OK", "content-length: 900000000000000\r\n", b"GGUF")
-    })
-    .await;
+    let server =
+        Server::start(|_, _| response("200 OK", "content-length: 900000000000000\r\n", b"GGUF"))
+            .await;
     let scratch = Scratch::new();
     let error = run(&server.pull(&scratch)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLarge);
@@ -288,7 +287,10 @@ async fn a_repository_is_searched_for_the_quantization() {
 
 #[tokio::test]
 async fn names_of_files_cannot_leave_the_folder() {
-    let server = Server::start(|_, _| tree(&[("../../evil-Q4_K_M.gguf", b"x"), ("a/..\\b-Q4_K_M.gguf", b"x")])).await;
+    let server = Server::start(|_, _| {
+        tree(&[("../../evil-Q4_K_M.gguf", b"x"), ("a/..\\b-Q4_K_M.gguf", b"x")])
+    })
+    .await;
     let scratch = Scratch::new();
     let pull = Pull::new("owner/repo", &scratch.0).unwrap().mirror(&server.url).unwrap();
     assert_eq!(run(&pull).await.unwrap_err().kind(), ErrorKind::NotFound);
@@ -323,7 +325,9 @@ async fn a_token_is_not_sent_to_the_server_of_a_redirect() {
     let target = format!("{}/cdn/blob?signature=1", other.url);
     let hub = Server::start(move |_, request| match request.contains("/api/models/") {
         true => response("404 Not Found", "content-length: 0\r\n", b""),
-        false => response("302 Found", &format!("location: {target}\r\ncontent-length: 0\r\n"), b""),
+        false => {
+            response("302 Found", &format!("location: {target}\r\ncontent-length: 0\r\n"), b"")
+        }
     })
     .await;
     let scratch = Scratch::new();
@@ -340,7 +344,11 @@ async fn a_token_is_not_sent_to_the_server_of_a_redirect() {
 #[tokio::test]
 async fn redirects_without_an_end_are_refused() {
     let server = Server::start(|count, _| {
-        response("302 Found", &format!("location: /again/{count}/model.gguf\r\ncontent-length: 0\r\n"), b"")
+        response(
+            "302 Found",
+            &format!("location: /again/{count}/model.gguf\r\ncontent-length: 0\r\n"),
+            b"",
+        )
     })
     .await;
     let scratch = Scratch::new();
@@ -350,8 +358,11 @@ async fn redirects_without_an_end_are_refused() {
 
 #[tokio::test]
 async fn a_missing_or_protected_file_has_a_hint() {
-    for (status, kind) in [("404 Not Found", ErrorKind::NotFound), ("401 Unauthorized", ErrorKind::Auth)] {
-        let server = Server::start(move |_, _| response(status, "content-length: 0\r\n", b"")).await;
+    for (status, kind) in
+        [("404 Not Found", ErrorKind::NotFound), ("401 Unauthorized", ErrorKind::Auth)]
+    {
+        let server =
+            Server::start(move |_, _| response(status, "content-length: 0\r\n", b"")).await;
         let error = run(&server.pull(&Scratch::new())).await.unwrap_err();
         assert_eq!(error.kind(), kind);
         assert!(error.hint().is_some());
@@ -362,7 +373,8 @@ async fn a_missing_or_protected_file_has_a_hint() {
 #[cfg(unix)]
 #[tokio::test]
 async fn two_downloads_of_the_same_file_do_not_mix() {
-    let server = Server::start(|_, _| response("200 OK", "content-length: 1000\r\n", b"GGUF")).await;
+    let server =
+        Server::start(|_, _| response("200 OK", "content-length: 1000\r\n", b"GGUF")).await;
     let scratch = Scratch::new();
     let path = scratch.0.join(".model.gguf.part");
     let file = std::fs::File::create(&path).unwrap();

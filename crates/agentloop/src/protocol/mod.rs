@@ -9,9 +9,9 @@
 #[cfg(feature = "anthropic")]
 mod anthropic;
 mod base64_join;
+pub(crate) mod batches;
 #[cfg(feature = "bedrock")]
 mod bedrock;
-pub(crate) mod batches;
 mod classify;
 mod client_tools;
 mod codec;
