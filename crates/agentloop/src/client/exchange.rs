@@ -78,16 +78,16 @@ impl Inner {
     pub(super) async fn open(
         &self,
         target: &Target,
-        mut encoded: Encoded,
+        encoded: Encoded,
         place: Option<&Uri>,
         limit: Limit,
     ) -> Result<(http::Response<Body>, RequestSecrets)> {
         let (mut outgoing, _) =
-            self.http_request(target, &mut encoded, None, &ExtraHeaders::default())?;
+            self.http_request(target, encoded, None, &ExtraHeaders::default())?;
         if let Some(place) = place {
             *outgoing.http.uri_mut() = at_own_origin(outgoing.http.uri(), place)?;
         }
-        let secrets = outgoing.secrets.clone();
+        let secrets = outgoing.take_secrets();
         let response = self.send(&target.provider, outgoing, &self.timeouts, limit.deadline());
         let response = response.await.map_err(|error| secrets.hide(error))?;
         Ok((response, secrets))

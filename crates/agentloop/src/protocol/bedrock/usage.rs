@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::chat::{Reported, Usage, UsageDetails};
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::fill::{FillFields as _, fill};
+use crate::protocol::fill::fill;
 use crate::protocol::json::read_value;
 use crate::protocol::lenient::{Int, List, Object};
 use crate::protocol::rest::{Kept, Rest};

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::usage::WireUsage;
 use crate::protocol::fields::Fields;
-use crate::protocol::fill::{FillFields as _, fill};
+use crate::protocol::fill::fill;
 use crate::protocol::lenient::{Few, Int, Object, Text};
 use crate::protocol::rest::Rest;
 
