@@ -152,13 +152,17 @@ pub use chat::{
     CodeResultPart, ContentPart, Cost, CostSource, Display, DocumentCitation, Download, Effort,
     EmbedInput, EmbedInputType, EmbedRequest, EmbedResponse, EmbedUsage, ErrorRecord, ExtraHeaders,
     FileCitation, FileInput, FilePart, FileSearchTool, FinishReason, Fold, FoldError, FunctionCall,
-    FunctionDefinition, ImageDetail, ImageOutput, ImagePart, ImageUrl, JsonSchemaFormat, Logprobs,
-    MediaOptions, MediaUrl, MessageContent, OpaqueCitation, OpaquePart, Origin, OutputStrategy,
-    PageCitation, ParseUsdError, PartDelta, PartStart, Protocol, ProviderState, RawResponse,
-    RedactedThinkingPart, ResponseFormat, ResponsePart, Role, SearchResultCitation, ServerTool,
-    ServerToolCallPart, ServerToolResultPart, Stop, StreamOptions, TextPart, Thinking,
-    ThinkingPart, TokenLogprob, ToolCall, ToolCallPart, ToolChoice, ToolDefinition, UrlCitation,
-    Usage, UsageDetails, Usd, UserLocation, Warning, WarningKind, WebFetchTool, WebSearchTool,
+    FunctionDefinition, GeneratedImage, ImageDetail, ImageOutput, ImagePart, ImageRequest,
+    ImageResponse, ImageUrl, JsonSchemaFormat, Logprobs, MediaFile, MediaOptions, MediaUrl,
+    MessageContent, Modality, ModerateRequest, ModerateResponse, Moderation, OpaqueCitation,
+    OpaquePart, Origin, OutputStrategy, PageCitation, ParseUsdError, PartDelta, PartStart,
+    Protocol, ProviderState, RankedDocument, RawResponse, RedactedThinkingPart, RerankRequest,
+    RerankResponse, ResponseFormat, ResponsePart, Role, SearchResultCitation, ServerTool,
+    ServerToolCallPart, ServerToolResultPart, SpeechEvent, SpeechRequest, SpeechResponse, Stop,
+    StreamOptions, Task, TaskEvent, TaskResponse, TextPart, Thinking, ThinkingPart, Timestamps,
+    TokenLogprob, ToolCall, ToolCallPart, ToolChoice, ToolDefinition, TranscribeEvent,
+    TranscribeRequest, TranscribeResponse, TranscriptSegment, TranscriptWord, UrlCitation, Usage,
+    UsageDetails, Usd, UserLocation, Warning, WarningKind, WebFetchTool, WebSearchTool,
 };
 #[cfg(feature = "serve")]
 pub use client::relay;
@@ -177,7 +181,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use models::{ModelCatalog, ModelData, ModelInfo};
 pub use provider::{Provider, Target};
 pub use secret::Secret;
-pub use stream::{ChatStream, TextStream};
+pub use stream::{ChatStream, SpeechStream, TaskStream, TextStream, TranscribeStream};
 pub use timeouts::Timeouts;
 pub use transport::BoxFuture;
 

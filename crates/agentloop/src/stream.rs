@@ -1,5 +1,7 @@
 //! A response as it arrives.
 
+mod task;
+
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -9,6 +11,8 @@ use futures_core::Stream;
 use crate::chat::{ChatResponse, ChatStreamEvent, PartDelta};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pace::Pace;
+
+pub use self::task::{SpeechStream, TaskStream, TranscribeStream};
 
 /// The events of a response, as they arrive.
 ///

@@ -43,10 +43,14 @@ use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 pub use self::stream::RunStream;
 #[cfg(feature = "structured")]
 pub use self::stream::StructuredStream;
-pub use self::stream::{ChatStream, TextStream};
+pub use self::stream::{ChatStream, SpeechStream, TextStream, TranscribeStream};
 #[cfg(feature = "agent")]
 use crate::agent::{Agent, Outcome, RunRequest, Typed};
-use crate::chat::{ChatRequest, ChatResponse, EmbedRequest, EmbedResponse};
+use crate::chat::{
+    ChatRequest, ChatResponse, EmbedRequest, EmbedResponse, ImageRequest, ImageResponse,
+    ModerateRequest, ModerateResponse, RerankRequest, RerankResponse, SpeechRequest,
+    SpeechResponse, TranscribeRequest, TranscribeResponse,
+};
 use crate::client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::middleware::Middleware;
@@ -131,6 +135,72 @@ impl AgentLoop {
     /// Fails if a vector is missing, or if blocking is [not possible](self#inside-of-an-async-runtime).
     pub fn embed(&self, request: EmbedRequest) -> Result<EmbedResponse> {
         self.driver.wait(self.client.embed(request))?
+    }
+
+    /// Generates or edits images: see [`image`](crate::AgentLoop::image).
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no image, or if blocking is [not possible](self#inside-of-an-async-runtime).
+    pub fn image(&self, request: ImageRequest) -> Result<ImageResponse> {
+        self.driver.wait(self.client.image(request))?
+    }
+
+    /// Turns text into speech: see [`speak`](crate::AgentLoop::speak).
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no audio, or if blocking is [not possible](self#inside-of-an-async-runtime).
+    pub fn speak(&self, request: SpeechRequest) -> Result<SpeechResponse> {
+        self.driver.wait(self.client.speak(request))?
+    }
+
+    /// Turns text into speech and returns it as an iterator: see [`speak_stream`](crate::AgentLoop::speak_stream).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the audio does not begin, or if blocking is [not possible](self#inside-of-an-async-runtime).
+    pub fn speak_stream(&self, request: SpeechRequest) -> Result<SpeechStream> {
+        let stream = self.driver.wait(self.client.speak_stream(request))??;
+        Ok(SpeechStream::new(stream, Arc::clone(&self.driver)))
+    }
+
+    /// Turns speech into text: see [`transcribe`](crate::AgentLoop::transcribe).
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no text, or if blocking is [not possible](self#inside-of-an-async-runtime).
+    pub fn transcribe(&self, request: TranscribeRequest) -> Result<TranscribeResponse> {
+        self.driver.wait(self.client.transcribe(request))?
+    }
+
+    /// Turns speech into text and returns it as an iterator: see
+    /// [`transcribe_stream`](crate::AgentLoop::transcribe_stream).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text does not begin, or if blocking is [not possible](self#inside-of-an-async-runtime).
+    pub fn transcribe_stream(&self, request: TranscribeRequest) -> Result<TranscribeStream> {
+        let stream = self.driver.wait(self.client.transcribe_stream(request))??;
+        Ok(TranscribeStream::new(stream, Arc::clone(&self.driver)))
+    }
+
+    /// Sorts documents by how well they match a query: see [`rerank`](crate::AgentLoop::rerank).
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no result, or if blocking is [not possible](self#inside-of-an-async-runtime).
+    pub fn rerank(&self, request: RerankRequest) -> Result<RerankResponse> {
+        self.driver.wait(self.client.rerank(request))?
+    }
+
+    /// Checks content for harm: see [`moderate`](crate::AgentLoop::moderate).
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no result, or if blocking is [not possible](self#inside-of-an-async-runtime).
+    pub fn moderate(&self, request: ModerateRequest) -> Result<ModerateResponse> {
+        self.driver.wait(self.client.moderate(request))?
     }
 
     /// Returns the models that a provider serves: see [`models`](crate::AgentLoop::models).

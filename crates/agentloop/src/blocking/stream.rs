@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::Driver;
-use crate::chat::{ChatResponse, ChatStreamEvent};
+use crate::chat::{ChatResponse, ChatStreamEvent, SpeechEvent, TranscribeEvent};
 use crate::error::Result;
 use crate::stream;
 
@@ -102,6 +102,44 @@ impl Iterator for ChatStream {
         let item = self.driven.next(|stream| stream.next()).map(|item| item.and_then(|item| item));
         self.ended.guard(item)
     }
+}
+
+/// Writes the iterator over a stream of another modality.
+macro_rules! task_stream {
+    ($(#[$doc:meta])* $name:ident: $event:ident) => {
+        $(#[$doc])*
+        pub struct $name {
+            driven: Driven<stream::$name>,
+            ended: Once,
+        }
+
+        debug_as!($name);
+
+        impl $name {
+            pub(super) fn new(stream: stream::$name, driver: Arc<Driver>) -> Self {
+                Self { driven: Driven::new(stream, driver), ended: Once(false) }
+            }
+        }
+
+        impl Iterator for $name {
+            type Item = Result<$event>;
+
+            fn next(&mut self) -> Option<Self::Item> {
+                let item = self.driven.next(|stream| stream.next());
+                self.ended.guard(item.map(|item| item.and_then(|item| item)))
+            }
+        }
+    };
+}
+
+task_stream! {
+    /// Speech as an iterator: see [`SpeechStream`](crate::SpeechStream). Nothing follows an error.
+    SpeechStream: SpeechEvent
+}
+
+task_stream! {
+    /// A transcript as an iterator: see [`TranscribeStream`](crate::TranscribeStream). Nothing follows an error.
+    TranscribeStream: TranscribeEvent
 }
 
 /// The text of a response as an iterator. Nothing follows an error.

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{ChatRequest, EmbedRequest};
+use super::{
+    ChatRequest, EmbedRequest, ImageRequest, ModerateRequest, RerankRequest, SpeechRequest,
+    TranscribeRequest,
+};
 use crate::secret::Secret;
 
 /// The keys and base URLs that a request sets, by the name of the provider. They are not part of the JSON and never printed.
@@ -67,4 +70,12 @@ macro_rules! access_setters {
     )*};
 }
 
-access_setters!(ChatRequest, EmbedRequest);
+access_setters!(
+    ChatRequest,
+    EmbedRequest,
+    ImageRequest,
+    SpeechRequest,
+    TranscribeRequest,
+    RerankRequest,
+    ModerateRequest
+);

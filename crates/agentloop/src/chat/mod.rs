@@ -39,6 +39,7 @@ mod request_params;
 mod response;
 mod server_tool;
 mod setters;
+mod task;
 mod tool;
 mod unfold;
 mod usage;
@@ -91,6 +92,12 @@ pub use request::{ChatRequest, Stop, StreamOptions};
 pub use response::{ChatResponse, Choice};
 pub use server_tool::{
     CodeExecutionTool, FileSearchTool, ServerTool, UserLocation, WebFetchTool, WebSearchTool,
+};
+pub use task::{
+    GeneratedImage, ImageRequest, ImageResponse, MediaFile, Modality, ModerateRequest,
+    ModerateResponse, Moderation, RankedDocument, RerankRequest, RerankResponse, SpeechEvent,
+    SpeechRequest, SpeechResponse, Task, TaskEvent, TaskResponse, Timestamps, TranscribeEvent,
+    TranscribeRequest, TranscribeResponse, TranscriptSegment, TranscriptWord,
 };
 pub use tool::{FunctionDefinition, ToolChoice, ToolDefinition};
 pub use usage::{Usage, UsageDetails};

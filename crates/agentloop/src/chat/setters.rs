@@ -13,9 +13,17 @@ macro_rules! setters {
     )*};
 }
 
-/// Writes the methods that chat requests and embeddings requests share.
+/// Writes the methods that all requests share; without an argument also that of requests whose responses can be cached.
 macro_rules! call_setters {
     () => {
+        call_setters!(uncached);
+
+        setters! {
+            /// Sets how a [cache](crate::middleware::Cache) treats this request, if the client has one.
+            cache(cache: CacheMode);
+        }
+    };
+    (uncached) => {
         /// Adds a field to the request's body, under the provider's own name.
         #[must_use]
         pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
@@ -52,8 +60,6 @@ macro_rules! call_setters {
         }
 
         setters! {
-            /// Sets how a [cache](crate::middleware::Cache) treats this request, if the client has one.
-            cache(cache: CacheMode);
             /// Sets how long to wait, in place of the client's setting.
             timeouts(timeouts: Timeouts);
         }

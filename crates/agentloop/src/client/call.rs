@@ -127,6 +127,13 @@ impl Inner {
                 let response = Box::pin(self.embed(&request)).await?;
                 return Ok(Response::Embedding(Box::new(response)));
             }
+            Request::Task(task) => {
+                let response = Box::pin(self.task(&task, target)).await?;
+                return Ok(Response::Task(Box::new(response)));
+            }
+            Request::TaskStream(task) => {
+                return Box::pin(self.task_stream(&task, target)).await.map(Response::TaskStream);
+            }
         };
         self.chat(&request, stream, target).await.map(Response::Events)
     }

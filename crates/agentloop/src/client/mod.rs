@@ -17,6 +17,7 @@ pub mod relay;
 mod reply;
 mod secrets;
 mod shared;
+mod task;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -158,7 +159,7 @@ impl AgentLoop {
             }
             match self.run(Request::Chat(request.into_arc())).await? {
                 Response::Events(events) => events.response().await,
-                Response::Embedding(_) => Err(wrong_response()),
+                _ => Err(wrong_response()),
             }
         }
     }
@@ -185,7 +186,7 @@ impl AgentLoop {
                 }
                 held => match self.run(Request::Stream(held.into_arc())).await? {
                     Response::Events(events) => Ok(events),
-                    Response::Embedding(_) => Err(wrong_response()),
+                    _ => Err(wrong_response()),
                 },
             }
         }
@@ -204,7 +205,7 @@ impl AgentLoop {
         depth::check_fields("extra_body", &mut request.extra_body)?;
         match self.run(Request::Embed(Arc::new(request))).await? {
             Response::Embedding(response) => Ok(*response),
-            Response::Events(_) => Err(wrong_response()),
+            _ => Err(wrong_response()),
         }
     }
 
@@ -300,7 +301,7 @@ impl AgentLoop {
                 Ok(ChatStream::from_response(&events.response().await?))
             }
             Response::Events(events) => Ok(events),
-            Response::Embedding(_) => Err(wrong_response()),
+            _ => Err(wrong_response()),
         }
     }
 
@@ -318,7 +319,7 @@ impl AgentLoop {
     }
 }
 
-/// Returns the error for a middleware that returns vectors for a chat, or events for embeddings.
+/// Returns the error for a middleware that returns, for example, vectors for a chat.
 fn wrong_response() -> Error {
     Error::new(ErrorKind::Other, "a middleware returned a response of the wrong kind")
 }

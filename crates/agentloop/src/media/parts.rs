@@ -7,7 +7,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::chat::{AudioInput, ContentPart, FileInput, MediaUrl};
+use crate::chat::{AudioInput, ContentPart, FileInput, MediaFile, MediaUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_FILE_BYTES;
 use crate::media::{DataUrl, MediaKind, audio_format, settle};
@@ -128,6 +128,28 @@ impl ContentPart {
     pub fn video_bytes(bytes: impl AsRef<[u8]>) -> Result<Self> {
         let mime = known(MediaKind::Video, bytes.as_ref(), None)?;
         Ok(Self::video_url(DataUrl::of_bytes(mime, bytes).to_string()))
+    }
+}
+
+impl MediaFile {
+    /// Creates a file from a file of the disk, which is read at once, up to [`MAX_FILE_BYTES`]. The name is that of the path, and the
+    /// media type is derived from the bytes or the name, if they determine it.
+    ///
+    /// ```no_run
+    /// use agentloop::{MediaFile, TranscribeRequest};
+    ///
+    /// let request = TranscribeRequest::new("openai/gpt-4o-transcribe", MediaFile::from_path("meeting.mp3")?);
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read, is empty, or is too large. The error names the path.
+    pub fn from_path(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let (bytes, mime) = read(path, MediaKind::File)?;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        Ok(Self::new(name.unwrap_or_default(), bytes).mime_type(mime))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use crate::chat::{AudioPart, Choice, FilePart, ImagePart, ResponsePart};
+use crate::chat::{AudioPart, Choice, FilePart, ImagePart, ResponsePart, SpeechResponse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{decoded, extension_of, mime_of_bytes, pcm_rate, with_header};
 use crate::secret::mask;
@@ -194,6 +194,33 @@ impl Choice {
     /// Returns the images, audio and files, in order.
     pub fn media(&self) -> impl Iterator<Item = &ResponsePart> {
         self.content.iter().filter(|part| part.is_media())
+    }
+}
+
+impl SpeechResponse {
+    /// Writes the audio to a file, which is replaced if it exists. Returns the number of bytes.
+    ///
+    /// ```no_run
+    /// use agentloop::{AgentLoop, SpeechRequest};
+    ///
+    /// # async fn example() -> agentloop::Result<()> {
+    /// let ai = AgentLoop::from_env();
+    /// let speech = ai.speak(SpeechRequest::new("openai/gpt-4o-mini-tts", "Hello").voice("coral")).await?;
+    /// speech.save("hello.mp3")?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<usize> {
+        write(path.as_ref(), &self.audio)
+    }
+
+    /// Returns the usual file extension, without the dot.
+    pub fn extension(&self) -> Option<&'static str> {
+        extension(&self.mime_type, || Some(self.audio.to_vec()))
     }
 }
 

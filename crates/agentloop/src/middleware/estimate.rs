@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::chat::{ChatMessage, ChatRequest, ContentPart, MessageContent};
+use crate::chat::{ChatMessage, ChatRequest, ContentPart, MessageContent, Task};
 use crate::limits::{LIMITS_MEDIUM_TOKENS, LIMITS_RESPONSE_TOKENS};
 use crate::middleware::Request;
 
@@ -36,7 +36,32 @@ pub(super) fn prompt_tokens(request: &Request) -> u64 {
             let bytes = embed.input.as_slice().iter().map(|text| text.len() as u64).sum();
             of_bytes(bytes)
         }
+        Request::Task(task) | Request::TaskStream(task) => task_tokens(task),
     }
+}
+
+/// Estimates the tokens of what a task sends: its texts, and a fixed number for each image or audio.
+fn task_tokens(task: &Task) -> u64 {
+    let (bytes, media) = match task {
+        Task::Image(request) => {
+            let media = request.images.len() + usize::from(request.mask.is_some());
+            (request.prompt.len(), media)
+        }
+        Task::Speech(request) => {
+            (request.input.len() + request.instructions.as_ref().map_or(0, String::len), 0)
+        }
+        Task::Transcribe(request) => (request.prompt.as_ref().map_or(0, String::len), 1),
+        Task::Rerank(request) => {
+            (request.query.len() + request.documents.iter().map(String::len).sum::<usize>(), 0)
+        }
+        Task::Moderate(request) => {
+            let mut counted = Counted::default();
+            request.input.iter().for_each(|input| counted.content(input));
+            let media = counted.media.saturating_mul(LIMITS_MEDIUM_TOKENS);
+            return of_bytes(counted.bytes).saturating_add(media);
+        }
+    };
+    of_bytes(bytes as u64).saturating_add((media as u64).saturating_mul(LIMITS_MEDIUM_TOKENS))
 }
 
 fn chat_tokens(chat: &ChatRequest) -> u64 {
@@ -65,13 +90,18 @@ struct Counted {
 
 impl Counted {
     fn message(&mut self, message: &ChatMessage) {
-        match &message.content {
-            Some(MessageContent::Text(text)) => self.text(text),
-            Some(MessageContent::Parts(parts)) => parts.iter().for_each(|part| self.part(part)),
-            None => {}
+        if let Some(content) = &message.content {
+            self.content(content);
         }
         if !message.tool_calls.is_empty() {
             self.json(&message.tool_calls);
+        }
+    }
+
+    fn content(&mut self, content: &MessageContent) {
+        match content {
+            MessageContent::Text(text) => self.text(text),
+            MessageContent::Parts(parts) => parts.iter().for_each(|part| self.part(part)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Middleware, which wraps calls.
 //!
-//! A middleware is one method. The inner service always returns events (or vectors), so one implementation serves `chat`, `stream` and
-//! `embed`. Everything that fails before the first content event fails the call itself and not the stream, so a middleware can call it
+//! A middleware is one method. The inner service always returns events (or vectors, or the response of another modality), so one
+//! implementation serves `chat`, `stream`, `embed` and all other calls. Everything that fails before the first content event fails the call itself and not the stream, so a middleware can call it
 //! again.
 //!
 //! The provider, its key and its protocol are resolved *inside* the stack: a middleware that changes the model of a request reaches another
@@ -57,9 +57,9 @@ pub(crate) mod tables {
     pub(crate) use super::retry::config::RetryTable;
 }
 
-use crate::chat::{Access, ChatRequest, EmbedRequest, EmbedResponse};
+use crate::chat::{Access, ChatRequest, EmbedRequest, EmbedResponse, Task, TaskResponse};
 use crate::error::Result;
-use crate::stream::ChatStream;
+use crate::stream::{ChatStream, TaskStream};
 use crate::transport::BoxFuture;
 
 /// The request of a call. It is cheap to clone: a conversation is copied only when one of the clones is changed.
@@ -72,6 +72,10 @@ pub enum Request {
     Stream(Arc<ChatRequest>),
     /// Texts to turn into vectors.
     Embed(Arc<EmbedRequest>),
+    /// A call of another modality, with a complete response.
+    Task(Arc<Task>),
+    /// A call of another modality, with a streamed response: speech or a transcript.
+    TaskStream(Arc<Task>),
 }
 
 impl Request {
@@ -80,6 +84,7 @@ impl Request {
         match self {
             Self::Chat(request) | Self::Stream(request) => &request.model,
             Self::Embed(request) => &request.model,
+            Self::Task(task) | Self::TaskStream(task) => task.model(),
         }
     }
 
@@ -90,6 +95,7 @@ impl Request {
                 Arc::make_mut(request).model = model.into();
             }
             Self::Embed(request) => Arc::make_mut(request).model = model.into(),
+            Self::Task(task) | Self::TaskStream(task) => Arc::make_mut(task).set_model(model),
         }
     }
 
@@ -98,6 +104,7 @@ impl Request {
         match self {
             Self::Chat(request) | Self::Stream(request) => &request.tags,
             Self::Embed(request) => &request.tags,
+            Self::Task(task) | Self::TaskStream(task) => task.tags(),
         }
     }
 
@@ -106,6 +113,7 @@ impl Request {
         match self {
             Self::Chat(request) | Self::Stream(request) => request.access.as_deref(),
             Self::Embed(request) => request.access.as_deref(),
+            Self::Task(task) | Self::TaskStream(task) => task.access(),
         }
     }
 
@@ -118,23 +126,26 @@ impl Request {
             Self::Embed(request) if !request.fallbacks.is_empty() => {
                 std::mem::take(&mut Arc::make_mut(request).fallbacks)
             }
+            Self::Task(task) | Self::TaskStream(task) if !task.fallbacks().is_empty() => {
+                Arc::make_mut(task).take_fallbacks()
+            }
             _ => Vec::new(),
         }
     }
 
-    /// Returns the chat request, or `None` for embeddings.
+    /// Returns the chat request, or `None` for embeddings and other modalities.
     pub fn chat(&self) -> Option<&ChatRequest> {
         match self {
             Self::Chat(request) | Self::Stream(request) => Some(request),
-            Self::Embed(_) => None,
+            Self::Embed(_) | Self::Task(_) | Self::TaskStream(_) => None,
         }
     }
 
-    /// Returns the chat request for changes, or `None` for embeddings.
+    /// Returns the chat request for changes, or `None` for embeddings and other modalities.
     pub fn chat_mut(&mut self) -> Option<&mut ChatRequest> {
         match self {
             Self::Chat(request) | Self::Stream(request) => Some(Arc::make_mut(request)),
-            Self::Embed(_) => None,
+            Self::Embed(_) | Self::Task(_) | Self::TaskStream(_) => None,
         }
     }
 }
@@ -147,6 +158,10 @@ pub enum Response {
     Events(ChatStream),
     /// Vectors. Boxed, so that the response of a chat stays small in every middleware.
     Embedding(Box<EmbedResponse>),
+    /// The response of another modality.
+    Task(Box<TaskResponse>),
+    /// The events of another modality.
+    TaskStream(TaskStream),
 }
 
 /// Wraps calls.

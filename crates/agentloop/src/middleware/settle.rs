@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 
 use super::Response;
-use crate::chat::{ChatStreamEvent, Warning};
+use crate::chat::{ChatStreamEvent, TaskEvent, Warning};
 use crate::error::{Error, Result};
 use crate::stream::ChatStream;
 
@@ -47,6 +47,18 @@ pub(super) fn add_warnings(response: Response, warnings: Vec<Warning>) -> Respon
         Response::Embedding(mut response) => {
             response.warnings.splice(0..0, warnings);
             Response::Embedding(response)
+        }
+        Response::Task(mut response) => {
+            response.warnings_mut().splice(0..0, warnings);
+            Response::Task(response)
+        }
+        Response::TaskStream(events) => {
+            let mut warnings = warnings;
+            Response::TaskStream(events.map_events(move |event| {
+                if let TaskEvent::Done { response } = event {
+                    response.warnings_mut().splice(0..0, std::mem::take(&mut warnings));
+                }
+            }))
         }
     }
 }

@@ -47,6 +47,18 @@ impl<F: Fn(&Warning) + Send + Sync + 'static> Middleware for WarningsTo<F> {
                     response.warnings.iter().for_each(|warning| (self.0)(warning));
                     Response::Embedding(response)
                 }
+                Response::Task(response) => {
+                    response.warnings().iter().for_each(|warning| (self.0)(warning));
+                    Response::Task(response)
+                }
+                Response::TaskStream(events) => {
+                    let function = std::sync::Arc::clone(&self.0);
+                    Response::TaskStream(events.map_events(move |event| {
+                        if let crate::chat::TaskEvent::Done { response } = event {
+                            response.warnings().iter().for_each(|warning| function(warning));
+                        }
+                    }))
+                }
             })
         })
     }

@@ -7,10 +7,13 @@ use futures_core::Stream;
 use tokio::time::Instant;
 use tracing::Span;
 
-use crate::chat::{ChatResponse, ChatStreamEvent, EmbedResponse, PartDelta, ResponsePart, Usage};
+use crate::chat::{
+    ChatResponse, ChatStreamEvent, EmbedResponse, PartDelta, ResponsePart, TaskEvent, TaskResponse,
+    Usage,
+};
 use crate::error::{Error, Result};
 use crate::middleware::Response;
-use crate::stream::ChatStream;
+use crate::stream::{ChatStream, TaskStream};
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +22,8 @@ pub(crate) enum Ending<'a> {
     Answered(&'a ChatResponse),
     /// With an embeddings response.
     Embedded(&'a EmbedResponse),
+    /// With the response of another modality.
+    Done(&'a TaskResponse),
     /// With an error, perhaps after a part of the response.
     Failed(&'a Error),
     /// Dropped by the caller, before or during the response.
@@ -74,6 +79,15 @@ impl<F: FnOnce(Ending<'_>, &Seen) + Send + Unpin + 'static> Watch<F> {
             Ok(Response::Embedding(response)) => {
                 self.ended(Ending::Embedded(&response));
                 Ok(Response::Embedding(response))
+            }
+            Ok(Response::Task(response)) => {
+                self.ended(Ending::Done(&response));
+                Ok(Response::Task(response))
+            }
+            Ok(Response::TaskStream(events)) => {
+                let mime_type = events.mime_type().to_owned();
+                let events = Watched { events, watch: self };
+                Ok(Response::TaskStream(TaskStream::new(mime_type, events)))
             }
             Err(error) => {
                 self.ended(Ending::Failed(&error));
@@ -135,12 +149,12 @@ impl<F: FnOnce(Ending<'_>, &Seen)> Drop for Watch<F> {
     }
 }
 
-struct Watched<F: FnOnce(Ending<'_>, &Seen)> {
-    events: ChatStream,
+struct Watched<S, F: FnOnce(Ending<'_>, &Seen)> {
+    events: S,
     watch: Watch<F>,
 }
 
-impl<F: FnOnce(Ending<'_>, &Seen) + Unpin> Stream for Watched<F> {
+impl<F: FnOnce(Ending<'_>, &Seen) + Unpin> Stream for Watched<ChatStream, F> {
     type Item = Result<ChatStreamEvent>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -150,6 +164,31 @@ impl<F: FnOnce(Ending<'_>, &Seen) + Unpin> Stream for Watched<F> {
         let item = Pin::new(&mut this.events).poll_next(context);
         match &item {
             Poll::Ready(Some(Ok(event))) => this.watch.look(event),
+            Poll::Ready(Some(Err(error))) => this.watch.ended(Ending::Failed(error)),
+            Poll::Ready(None) | Poll::Pending => {}
+        }
+        item
+    }
+}
+
+impl<F: FnOnce(Ending<'_>, &Seen) + Unpin> Stream for Watched<TaskStream, F> {
+    type Item = Result<TaskEvent>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        let span = this.watch.span.clone();
+        let _within = span.enter();
+        let item = Pin::new(&mut this.events).poll_next(context);
+        match &item {
+            Poll::Ready(Some(Ok(TaskEvent::Done { response }))) => {
+                this.watch.ended(Ending::Done(response));
+            }
+            Poll::Ready(Some(Ok(event))) => {
+                if let TaskEvent::Text { text } = event {
+                    this.watch.seen.content_bytes += text.len() as u64;
+                }
+                this.watch.seen.first_content.get_or_insert_with(Instant::now);
+            }
             Poll::Ready(Some(Err(error))) => this.watch.ended(Ending::Failed(error)),
             Poll::Ready(None) | Poll::Pending => {}
         }

@@ -9,7 +9,7 @@ use super::quirks::{
     TokenCount, VideoInput,
 };
 use super::{Param, Provider};
-use crate::chat::Support;
+use crate::chat::{Modality, Support};
 
 macro_rules! features {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
@@ -60,6 +60,16 @@ features! {
     CacheMarkers = "cache markers",
     /// Embeddings.
     Embeddings = "embeddings",
+    /// Generating images by a call of its own.
+    Images = "images API",
+    /// Speech from text.
+    Speech = "speech",
+    /// Text from speech.
+    Transcription = "transcription",
+    /// Sorting documents.
+    Rerank = "rerank",
+    /// Checking content for harm.
+    Moderation = "moderation",
     /// A list of its models.
     ModelList = "model list",
     /// Counting the tokens of a request.
@@ -94,6 +104,11 @@ impl Provider {
             Feature::Tools => self.takes(Param::Tools),
             Feature::JsonSchema if !self.takes(Param::ResponseFormat) => false,
             Feature::Embeddings => self.serves.embeddings,
+            Feature::Images => self.serves.has(Modality::Image),
+            Feature::Speech => self.serves.has(Modality::Speech),
+            Feature::Transcription => self.serves.has(Modality::Transcription),
+            Feature::Rerank => self.serves.has(Modality::Rerank),
+            Feature::Moderation => self.serves.has(Modality::Moderation),
             Feature::ModelList => self.serves.models,
             Feature::FileStorage => self.quirks.storage.files != FileApi::None,
             Feature::Batches => self.quirks.storage.batches != BatchApi::None,

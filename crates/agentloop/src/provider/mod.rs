@@ -46,7 +46,7 @@ pub use target::Target;
 use transport::Transport;
 pub(crate) use urls::join;
 
-use crate::chat::Protocol;
+use crate::chat::{Modality, Protocol};
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelCatalog;
 pub use crate::models::{Action, Condition, ModelRestrictions, Restriction};
@@ -169,6 +169,18 @@ pub struct Serves {
     pub embeddings: bool,
     /// A list of its models.
     pub models: bool,
+    /// Other modalities, as bits in the order of [`Modality::ALL`].
+    modalities: u8,
+}
+
+impl Serves {
+    /// Everything: a provider of which nothing else is known.
+    const ALL: Self = Self { embeddings: true, models: true, modalities: u8::MAX };
+
+    /// Returns whether the provider serves a modality.
+    pub const fn has(&self, modality: Modality) -> bool {
+        self.modalities & (1 << modality as u8) != 0
+    }
 }
 
 impl Provider {
@@ -195,7 +207,7 @@ impl Provider {
             quirks: Quirks::default(),
             models: Vec::new(),
             restrictions: Vec::new(),
-            serves: Serves { embeddings: true, models: true },
+            serves: Serves::ALL,
             makes: Vec::new(),
             listing: Listing::default(),
             telemetry_name: None,
@@ -225,6 +237,7 @@ impl Provider {
         }
         .header("anthropic-version", "2023-06-01")
         .without_embeddings()
+        .modalities([])
     }
 
     /// Creates a provider that speaks Google's generateContent. `base_url` is the part before `/models`.
@@ -237,6 +250,7 @@ impl Provider {
             auth: Auth::XGoogApiKey,
             ..Self::openai_compatible(name, base_url)
         }
+        .modalities([Modality::Image, Modality::Speech])
     }
 
     /// Creates a provider that speaks Ollama's own API. `base_url` is the part before `/api/chat`. A base URL that ends in `/api`, or
@@ -254,6 +268,7 @@ impl Provider {
         base_url: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self { protocol: Protocol::Ollama, ..Self::openai_compatible(name, base_url) }
+            .modalities([])
             .quirks(|q| q.server_tools = quirks::ServerToolQuirks::refused())
     }
 
@@ -270,7 +285,8 @@ impl Provider {
         name: impl Into<Cow<'static, str>>,
         base_url: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { protocol: Protocol::Cohere, ..Self::openai_compatible(name, base_url) }.quirks(|q| {
+        let row = Self { protocol: Protocol::Cohere, ..Self::openai_compatible(name, base_url) };
+        row.modalities([Modality::Rerank]).quirks(|q| {
             q.server_tools = quirks::ServerToolQuirks::refused();
             // SDK 7.3.1: `response_format` "is not supported … in combination with the `documents` or `tools` parameters".
             q.json_schema = quirks::JsonSchemaSupport::NotWithTools;
@@ -529,6 +545,21 @@ impl Provider {
     #[must_use]
     pub fn without_embeddings(mut self) -> Self {
         self.serves.embeddings = false;
+        self
+    }
+
+    /// States which modalities the provider serves beside chats and embeddings, in place of those that it had.
+    ///
+    /// ```
+    /// use agentloop::{Modality, Provider};
+    ///
+    /// let lab = Provider::openai_compatible("lab", "http://localhost:8000/v1").modalities([Modality::Rerank]);
+    /// assert!(lab.serves.has(Modality::Rerank) && !lab.serves.has(Modality::Image));
+    /// ```
+    #[must_use]
+    pub fn modalities(mut self, modalities: impl IntoIterator<Item = Modality>) -> Self {
+        let bits = modalities.into_iter().fold(0, |bits, modality| bits | 1 << modality as u8);
+        self.serves.modalities = bits;
         self
     }
 

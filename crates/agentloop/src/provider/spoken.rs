@@ -113,6 +113,7 @@ impl Provider {
         };
         row.headers.extend(after.headers.into_iter().filter(is_new));
         row.serves.embeddings &= after.serves.embeddings;
+        row.serves.modalities &= after.serves.modalities;
         if let Some(endpoint) = self.endpoints.iter().find(|known| known.protocol == protocol) {
             row.base_url.clone_from(&endpoint.base_url);
             row.auth = endpoint.auth.clone();

@@ -117,6 +117,9 @@ pub(super) fn of(
     let key = match request {
         Request::Chat(request) | Request::Stream(request) => route.chat(request),
         Request::Embed(request) => route.embed(request),
+        Request::Task(_) | Request::TaskStream(_) => {
+            Err(Error::new(ErrorKind::Unsupported, "responses of this modality are not cached"))
+        }
     }?;
     Ok((key, target))
 }

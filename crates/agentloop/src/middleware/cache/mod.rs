@@ -155,6 +155,7 @@ impl Cache {
                 }
                 Ok(Response::Embedding(response))
             }
+            other @ (Response::Task(_) | Response::TaskStream(_)) => Ok(other),
         }
     }
 
@@ -201,6 +202,8 @@ impl Request {
         let mode = match self {
             Self::Chat(request) | Self::Stream(request) => request.cache,
             Self::Embed(request) => request.cache,
+            // Images and speech differ each time, and what they contain is large. The other modalities have no key yet.
+            Self::Task(_) | Self::TaskStream(_) => Some(CacheMode::Bypass),
         };
         mode.unwrap_or_default()
     }
@@ -209,6 +212,7 @@ impl Request {
         match self {
             Self::Chat(request) | Self::Stream(request) => request.timeouts,
             Self::Embed(request) => request.timeouts,
+            Self::Task(task) | Self::TaskStream(task) => task.timeouts(),
         }
     }
 }

@@ -62,6 +62,8 @@ pub(super) fn response(request: &Request, bytes: &[u8]) -> Option<Response> {
             response.cached = true;
             Some(Response::Embedding(Box::new(response)))
         }
+        // They are never stored.
+        Request::Task(_) | Request::TaskStream(_) => None,
     }
 }
 

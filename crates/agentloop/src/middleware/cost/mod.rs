@@ -281,6 +281,11 @@ impl Call {
                 }
                 None => self.estimated(None, 0),
             },
+            // Many of these calls are not charged by tokens, so there is nothing to estimate from.
+            Ending::Done(response) => {
+                let usage = response.usage().cloned().unwrap_or_default();
+                self.reported(Cow::Owned(usage), response.cost().cloned())
+            }
             Ending::Failed(error) => match error.partial() {
                 Some(partial) => self.estimated(Some(&partial.usage), seen.content_bytes),
                 None if error.may_have_begun() => self.estimated(None, 0),

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 
-use crate::chat::{ChatStreamEvent, Cost, CostSource, EmbedUsage, Usage};
+use crate::chat::{ChatStreamEvent, Cost, CostSource, EmbedUsage, TaskEvent, TaskResponse, Usage};
 use crate::error::Result;
 use crate::middleware::Response;
 use crate::models::{Pricing, served_tier};
@@ -37,7 +37,24 @@ impl Pricer {
                 }
                 Response::Embedding(response)
             }
+            Response::Task(mut response) => {
+                self.add_to(&mut response);
+                Response::Task(response)
+            }
+            Response::TaskStream(events) => Response::TaskStream(events.map_events(move |event| {
+                if let TaskEvent::Done { response } = event {
+                    self.add_to(response);
+                }
+            })),
             other => other,
+        }
+    }
+
+    /// Adds the cost to the response of another modality.
+    fn add_to(&self, response: &mut TaskResponse) {
+        if self.is_wanted(response.cost()) {
+            let cost = response.usage().and_then(|usage| self.pricing.cost(usage, None));
+            response.set_cost(cost);
         }
     }
 

@@ -38,6 +38,7 @@ impl Spent {
         match ending {
             Ending::Answered(response) => known(total(&response.usage)),
             Ending::Embedded(response) => known(response.usage.map(|usage| usage.total_tokens)),
+            Ending::Done(response) => known(response.usage().and_then(total)),
             Ending::Failed(error) => match error.partial() {
                 Some(partial) => known(total(&partial.usage)),
                 None if never_sent(error) => Self::Nothing,

@@ -26,7 +26,7 @@ use crate::provider::Target;
 pub struct LogEntry {
     /// When the call began, as RFC 3339 writes it.
     pub time: String,
-    /// `chat` or `embeddings`.
+    /// `chat`, `embeddings`, or the name of another [modality](crate::Modality).
     pub operation: String,
     /// The provider that responded, or the one of the requested model if none did. Empty if the model belongs to no provider.
     pub provider: String,
@@ -128,6 +128,7 @@ impl LogEntry {
         let operation = match request {
             Request::Embed(_) => "embeddings",
             Request::Chat(_) | Request::Stream(_) => "chat",
+            Request::Task(task) | Request::TaskStream(task) => task.modality().as_str(),
         };
         Self {
             time: calendar::write_rfc3339(calendar::seconds_since_1970(SystemTime::now())),
@@ -136,7 +137,7 @@ impl LogEntry {
             provider: target.map(|target| target.provider.name.to_string()).unwrap_or_default(),
             model: target.map_or_else(|| request.model().to_owned(), |target| target.model.clone()),
             requested_model: request.model().to_owned(),
-            stream: matches!(request, Request::Stream(_)),
+            stream: matches!(request, Request::Stream(_) | Request::TaskStream(_)),
             ..Self::default()
         }
     }
@@ -164,6 +165,15 @@ impl LogEntry {
                 self.cached = response.cached;
                 self.request_id.clone_from(&response.request_id);
                 self.warnings = response.warnings.len();
+            }
+            Ending::Done(response) => {
+                self.status = LogStatus::Ok;
+                response.provider().clone_into(&mut self.provider);
+                response.model().clone_into(&mut self.model);
+                self.usage = response.usage().cloned();
+                self.cost = response.cost().cloned();
+                self.request_id = response.request_id().map(str::to_owned);
+                self.warnings = response.warnings().len();
             }
             Ending::Failed(error) => {
                 if let Some(partial) = error.partial() {

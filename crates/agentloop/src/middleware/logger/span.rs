@@ -46,7 +46,11 @@ pub(super) fn open(request: &Request, target: Option<&Target>, content: bool) ->
     if span.is_disabled() {
         return span;
     }
-    let operation = if request.chat().is_some() { "chat" } else { "embeddings" };
+    let operation = match request {
+        Request::Chat(_) | Request::Stream(_) => "chat",
+        Request::Embed(_) => "embeddings",
+        Request::Task(task) | Request::TaskStream(task) => task.modality().as_str(),
+    };
     let (provider, model) = match target {
         Some(target) => {
             let provider = &target.provider;

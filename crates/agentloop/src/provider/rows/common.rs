@@ -8,7 +8,8 @@ use crate::models::{Action, Restriction};
 use crate::provider::quirks::ServerToolQuirks;
 use crate::provider::{KeySource, Param, Provider};
 
-/// Creates an OpenAI-compatible provider that needs a key. It runs no server tools unless the row lists some.
+/// Creates an OpenAI-compatible provider that needs a key. It runs no server tools and serves no other modalities
+/// unless the row lists some.
 pub(super) fn hosted(
     name: &'static str,
     base_url: &'static str,
@@ -16,6 +17,7 @@ pub(super) fn hosted(
 ) -> Provider {
     Provider::openai_compatible(name, base_url)
         .key_env(variable)
+        .modalities([])
         .quirks(|q| q.server_tools = ServerToolQuirks::refused())
 }
 

@@ -4,7 +4,7 @@
 //! The page of keys is named in fw-ai/cookbook (`getting-started.md`), read on 2026-11-16.
 
 use super::common::{clamp, hosted};
-use crate::chat::{Effort, Protocol};
+use crate::chat::{Effort, Modality, Protocol};
 use crate::provider::quirks::{
     AudioInputForm, FileInputForm, IncludeForm, ReasoningEcho, ThinkingForm, VideoInput,
 };
@@ -21,6 +21,7 @@ impl Provider {
     /// ```
     pub fn fireworks() -> Self {
         hosted("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY")
+            .modalities([Modality::Rerank])
             .key_url("https://app.fireworks.ai/settings/users/api-keys")
             .quirks(|q| {
                 // Recording `fireworks-json-thinking-text-53145417`.

@@ -4,7 +4,7 @@
 //! recordings `groq-*`. The page of keys is named in groq/groq-api-cookbook, read on 2026-11-16.
 
 use super::common::{hosted, names, restrict};
-use crate::chat::Effort;
+use crate::chat::{Effort, Modality};
 use crate::media::MediaKind;
 use crate::models::Action;
 use crate::provider::quirks::{
@@ -25,6 +25,7 @@ impl Provider {
     /// ```
     pub fn groq() -> Self {
         hosted("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY")
+            .modalities([Modality::Speech, Modality::Transcription])
             .key_url("https://console.groq.com/keys")
             .quirks(|q| {
                 // Recording `groq-json-thinking-length-4a179788`; the SDK calls `max_tokens` deprecated.

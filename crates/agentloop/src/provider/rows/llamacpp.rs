@@ -3,7 +3,7 @@
 //! Source: ggml-org/llama.cpp, snapshot of 2026-08-22. There are no recordings.
 
 use super::common::local;
-use crate::chat::Protocol;
+use crate::chat::{Modality, Protocol};
 use crate::provider::quirks::{IncludeForm, ReasoningEcho, StoreForm, ThinkingForm};
 use crate::provider::{Auth, Feature, Provider};
 
@@ -20,6 +20,7 @@ impl Provider {
     /// ```
     pub fn llamacpp() -> Self {
         local("llamacpp", "http://localhost:8080/v1", "LLAMACPP_API_KEY")
+            .modalities([Modality::Rerank])
             .quirks(|q| {
                 q.reasoning_echo = ReasoningEcho::ReasoningContent;
                 q.thinking = ThinkingForm::TemplateArgument;

@@ -7,6 +7,7 @@
 //! mistralai/client-python, read on 2026-11-16.
 
 use super::common::{hosted, json_word, names, restrict};
+use crate::chat::Modality;
 use crate::models::Action;
 use crate::provider::quirks::{
     AudioInputForm, BatchApi, DimensionsName, FileApi, FileInputForm, ReasoningEcho,
@@ -25,6 +26,7 @@ impl Provider {
     /// ```
     pub fn mistral() -> Self {
         hosted("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY")
+            .modalities([Modality::Speech, Modality::Transcription, Modality::Moderation])
             .key_url("https://console.mistral.ai")
             .quirks(|q| {
                 // `stream_options` is not in the SDK's schema; usage arrives in the last chunk of all recordings.

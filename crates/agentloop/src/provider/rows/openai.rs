@@ -7,6 +7,7 @@
 
 use super::common::{hosted, names};
 use super::families::gpt;
+use crate::chat::Modality;
 use crate::provider::quirks::{
     BatchApi, ClientTools, FileApi, ServerToolQuirks, TokenCap, TokenCount, ToolResultImages,
     UserLabel, WebSearchForm,
@@ -49,6 +50,12 @@ impl Provider {
     /// ```
     pub fn openai() -> Self {
         let row = hosted("openai", "https://api.openai.com/v1", "OPENAI_API_KEY")
+            .modalities([
+                Modality::Image,
+                Modality::Speech,
+                Modality::Transcription,
+                Modality::Moderation,
+            ])
             .key_url("https://platform.openai.com/settings/organization/api-keys")
             .quirks(|q| {
                 // The SDK: `max_tokens` is deprecated, and reasoning models refuse it.

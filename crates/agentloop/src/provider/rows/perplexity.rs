@@ -35,6 +35,7 @@ impl Provider {
     /// ```
     pub fn perplexity() -> Self {
         let mut row = Self::responses_compatible("perplexity", "https://api.perplexity.ai/v1")
+            .modalities([])
             .key_env("PERPLEXITY_API_KEY")
             .key_url("https://www.perplexity.ai/settings/api")
             .quirks(|q| {

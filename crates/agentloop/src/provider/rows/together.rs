@@ -6,6 +6,7 @@
 
 use super::common::{clamp, efforts, hosted};
 use crate::chat::Effort::{self, High, Low, Max, Medium, None as NoEffort};
+use crate::chat::Modality;
 use crate::provider::quirks::{
     DimensionsName, FileInputForm, LogprobsForm, ReasoningEcho, ThinkingForm, VideoInput,
 };
@@ -25,6 +26,12 @@ impl Provider {
     pub fn together() -> Self {
         const SOURCE: &str = "together SDK 3.0; litellm together_ai";
         hosted("together", "https://api.together.ai/v1", "TOGETHER_API_KEY")
+            .modalities([
+                Modality::Image,
+                Modality::Speech,
+                Modality::Transcription,
+                Modality::Rerank,
+            ])
             .key_url("https://api.together.xyz/settings/api-keys")
             .quirks(|q| {
                 // Recordings `together-json-logprobs-thinking-a27c0120`, `together-stream-logprobs-thinking-13ae6cd8`.

@@ -29,6 +29,7 @@ impl Provider {
             "vertex",
             "https://${VERTEX_LOCATION}-aiplatform.googleapis.com/v1/projects/${VERTEX_PROJECT}/locations/${VERTEX_LOCATION}/publishers/google",
         )
+        .modalities([])
         .key_env("VERTEX_ACCESS_TOKEN")
         .auth(Auth::Bearer)
         .quirks(|q| {

@@ -4,6 +4,7 @@
 //! `reasoning_content`. There are no recordings.
 
 use super::common::local;
+use crate::chat::Modality;
 use crate::provider::quirks::{IncludeForm, ReasoningEcho, ThinkingForm, VideoInput};
 use crate::provider::{Feature, Provider};
 
@@ -20,6 +21,7 @@ impl Provider {
     /// ```
     pub fn vllm() -> Self {
         local("vllm", "http://localhost:8000/v1", "VLLM_API_KEY")
+            .modalities([Modality::Transcription, Modality::Rerank])
             .quirks(|q| {
                 q.reasoning_echo = ReasoningEcho::Reasoning;
                 q.thinking = ThinkingForm::TemplateArgument;

@@ -7,7 +7,7 @@
 
 use super::common::{efforts, hosted, restrict};
 use crate::chat::Effort::{High, Low, Medium, None as NoEffort, Xhigh};
-use crate::chat::Protocol;
+use crate::chat::{Modality, Protocol};
 use crate::models::{Action, Restriction};
 use crate::provider::quirks::{
     AudioInputForm, CodeExecutionForm, FileSearchForm, IncludeForm, ServerToolQuirks, TokenCap,
@@ -38,6 +38,7 @@ impl Provider {
                 Param::Metadata,
             ]);
         let mut row = Self::responses_compatible("xai", "https://api.x.ai/v1")
+            .modalities([Modality::Image])
             .key_env("XAI_API_KEY")
             .key_url("https://console.x.ai")
             .quirks(|q| {
