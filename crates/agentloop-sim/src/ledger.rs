@@ -40,6 +40,8 @@ pub struct Ledger {
     pub chats: u64,
     /// The number of embeddings responses.
     pub embeds: u64,
+    /// The number of responses of other modalities: images, speech, transcripts, rankings and moderations.
+    pub tasks: u64,
     /// The number of prompt tokens, including those of embeddings.
     pub prompt_tokens: u64,
     /// The number of completion tokens, including reasoning.
@@ -57,6 +59,7 @@ pub(crate) struct Counters {
     busiest: AtomicU64,
     chats: AtomicU64,
     embeds: AtomicU64,
+    tasks: AtomicU64,
     prompt_tokens: AtomicU64,
     completion_tokens: AtomicU64,
     reasoning_tokens: AtomicU64,
@@ -95,6 +98,13 @@ impl Counters {
         add(&self.prompt_tokens, tokens);
     }
 
+    pub(crate) fn task(&self, usage: Option<&Usage>) {
+        add(&self.tasks, 1);
+        let count = |tokens: Option<u64>| tokens.unwrap_or(0);
+        add(&self.prompt_tokens, count(usage.and_then(|usage| usage.prompt_tokens)));
+        add(&self.completion_tokens, count(usage.and_then(|usage| usage.completion_tokens)));
+    }
+
     pub(crate) fn read(&self) -> Ledger {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Ledger {
@@ -104,6 +114,7 @@ impl Counters {
             in_progress: read(&self.busy),
             chats: read(&self.chats),
             embeds: read(&self.embeds),
+            tasks: read(&self.tasks),
             prompt_tokens: read(&self.prompt_tokens),
             completion_tokens: read(&self.completion_tokens),
             reasoning_tokens: read(&self.reasoning_tokens),

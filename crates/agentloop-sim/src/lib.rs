@@ -118,6 +118,7 @@
 mod fault;
 mod ledger;
 mod model;
+mod png;
 mod received;
 mod recording;
 mod reply;
@@ -126,6 +127,7 @@ mod script;
 mod server;
 mod simulator;
 mod storage;
+mod tasks;
 mod transport;
 mod usage_style;
 mod vectors;

@@ -1,11 +1,15 @@
 //! Converts requests to responses, without I/O.
 
 use agentloop::protocol::serve::{
-    self, Operation, ServedChat, ServedEmbed, read_chat, read_embed, shown_key, write_body,
-    write_count, write_embed, write_models,
+    self, Operation, ServedChat, ServedEmbed, ServedTask, read_chat, read_embed, read_task,
+    route_task, shown_key, write_body, write_count, write_embed, write_models, write_task,
+    write_task_event,
 };
-use agentloop::{ChatResponse, ChatStreamEvent, Error, ErrorKind, Protocol, Result};
+use agentloop::{
+    ChatResponse, ChatStreamEvent, Error, ErrorKind, Protocol, Result, TaskEvent, TaskResponse,
+};
 use bytes::Bytes;
+use http::header::CONTENT_TYPE;
 use http::{HeaderName, Request, StatusCode};
 
 use crate::fault::{Fault, parse_list};
@@ -14,7 +18,7 @@ use crate::reply::Reply;
 use crate::simulator::{FAULT_HEADER, Simulator};
 use crate::storage;
 use crate::usage_style::UsageStyle;
-use crate::vectors;
+use crate::{tasks, vectors};
 
 /// The response header with the id of the request.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -23,7 +27,8 @@ impl Simulator {
     /// Responds to an HTTP request. Returns `None` if the connection closes without a response.
     ///
     /// - Responds to `POST …/chat/completions`, `POST …/embeddings` (also `…/api/embed` and `…/embed`), `GET …/models` and to their
-    ///   counterparts in other protocols. Other paths get the status 404, requests without a required key the status 401.
+    ///   counterparts in other protocols, and to `POST …/images/generations`, `…/images/edits`, `…/audio/speech`,
+    ///   `…/audio/transcriptions`, `…/audio/translations`, `…/rerank` and `…/moderations`. Other paths get the status 404, requests without a required key the status 401.
     /// - The faults of a request are those of its `x-sim-fault` header, else those in the id of the model, else those of
     ///   the scripted response, else the scheduled ones.
     ///
@@ -96,6 +101,15 @@ impl Simulator {
                 Some(replaced) => Ok(replaced),
                 None => self.reply_storage(protocol, stored, request, style).map(Some),
             };
+        }
+        if route_task(request.method(), request.uri().path()).is_some() {
+            self.check_key(request)?;
+            let content_type = request.headers().get(CONTENT_TYPE);
+            let content_type = content_type.and_then(|value| value.to_str().ok());
+            let served =
+                read_task(path_of(request), content_type.unwrap_or_default(), request.body())?;
+            let asked = or_faults_of_id(asked, served.task.model())?;
+            return self.reply_task(protocol, &served, asked.as_deref().unwrap_or(scheduled));
         }
         match self.operation(protocol, request) {
             Ok(Operation::Chat) => {
@@ -170,6 +184,30 @@ impl Simulator {
         }
     }
 
+    /// Returns the response of another modality, unless a fault replaces it.
+    fn reply_task(
+        &self,
+        protocol: Protocol,
+        served: &ServedTask,
+        faults: &[Fault],
+    ) -> Result<Option<Reply>> {
+        if let Some(replaced) = self.replace(protocol, faults, served.stream) {
+            return Ok(replaced);
+        }
+        let response = tasks::perform(served)?;
+        self.counters.task(response.usage());
+        let (content_type, body) = match served.stream {
+            true => ("text/event-stream".into(), events_of(response)),
+            false => {
+                let written = write_task(&response, served.form, 0);
+                (written.content_type, written.body)
+            }
+        };
+        let mut reply = Reply::json(protocol, body, faults);
+        reply.insert(CONTENT_TYPE, &content_type);
+        Ok(Some(reply))
+    }
+
     fn reply_chat(
         &self,
         protocol: Protocol,
@@ -224,6 +262,32 @@ impl Simulator {
         }
         Reply::fault(protocol, faults, stream).map(Some)
     }
+}
+
+/// Returns the events of a response: text by words, audio by kilobytes.
+fn events_of(mut response: TaskResponse) -> Bytes {
+    let mut body = Vec::new();
+    let mut write = |event: &TaskEvent| body.extend_from_slice(&write_task_event(event));
+    match &mut response {
+        TaskResponse::Transcribe(response) => {
+            for word in response.text.split_inclusive(' ') {
+                write(&TaskEvent::Text { text: word.to_owned() });
+            }
+            for segment in &response.segments {
+                write(&TaskEvent::Segment { segment: segment.clone() });
+            }
+        }
+        TaskResponse::Speech(response) => {
+            let mut audio = std::mem::take(&mut response.audio);
+            while !audio.is_empty() {
+                let data = audio.split_to(audio.len().min(1024));
+                write(&TaskEvent::Audio { data });
+            }
+        }
+        _ => {}
+    }
+    write(&TaskEvent::Done { response: Box::new(response) });
+    body.into()
 }
 
 /// Returns whether one of the faults replaces the response.

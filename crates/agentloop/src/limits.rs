@@ -151,6 +151,12 @@ pub const MAX_MEDIA_PER_REQUEST: usize = 64;
 /// How many media of one request are downloaded at the same time.
 pub const MAX_MEDIA_AT_ONCE: usize = 4;
 
+/// The most fields and files of a form that a server reads.
+pub const MAX_FORM_PARTS: usize = 256;
+
+/// The most bytes of the headers of one field of a form.
+pub const MAX_FORM_HEAD_BYTES: usize = 8 << 10;
+
 /// The largest file that is read from a path into a part, in bytes.
 pub const MAX_FILE_BYTES: usize = 64 << 20;
 

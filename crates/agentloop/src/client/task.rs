@@ -1,22 +1,38 @@
 //! Calls of the modalities beside chats and embeddings.
 
+mod streaming;
+
 use std::sync::Arc;
 
+use http::Response as HttpResponse;
+use tokio::time::Instant;
+
+use self::streaming::TaskEvents;
+use super::authorize::Outgoing;
+use super::call::{raw_parts, warn_unused_fallbacks};
+use super::limit::{Limit, shorter};
+use super::secrets::RequestSecrets;
 use super::{AgentLoop, Inner, wrong_response};
 use crate::chat::{
-    ImageRequest, ImageResponse, ModerateRequest, ModerateResponse, RerankRequest, RerankResponse,
-    SpeechRequest, SpeechResponse, Task, TaskResponse, TranscribeRequest, TranscribeResponse,
+    ImageRequest, ImageResponse, ModerateRequest, ModerateResponse, RawParts, RerankRequest,
+    RerankResponse, SpeechRequest, SpeechResponse, Task, TaskResponse, TranscribeRequest,
+    TranscribeResponse, Warning,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::depth;
+use crate::limits::MAX_BODY_BYTES;
 use crate::middleware::{Request, Response};
+use crate::models::Pricing;
+use crate::protocol::task::TaskDecoded;
+use crate::protocol::{self, codec};
 use crate::provider::{Registry, Target};
 use crate::stream::{SpeechStream, TaskStream, TranscribeStream};
+use crate::transport::Body;
 
 impl AgentLoop {
     /// Generates images, or edits the images of the request.
     ///
-    /// ```no_run
+    /// ```
     /// use agentloop::{AgentLoop, ImageRequest};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -40,7 +56,7 @@ impl AgentLoop {
 
     /// Turns text into speech and waits for all of it.
     ///
-    /// ```no_run
+    /// ```
     /// use agentloop::{AgentLoop, SpeechRequest};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -73,7 +89,7 @@ impl AgentLoop {
 
     /// Turns speech into text and waits for all of it.
     ///
-    /// ```no_run
+    /// ```
     /// use agentloop::{AgentLoop, MediaFile, TranscribeRequest};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -107,7 +123,7 @@ impl AgentLoop {
 
     /// Sorts documents by how well they match a query.
     ///
-    /// ```no_run
+    /// ```
     /// use agentloop::{AgentLoop, RerankRequest};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -133,7 +149,7 @@ impl AgentLoop {
 
     /// Checks content for harm.
     ///
-    /// ```no_run
+    /// ```
     /// use agentloop::{AgentLoop, ModerateRequest};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -198,21 +214,120 @@ pub(crate) fn resolve_task(
 }
 
 impl Inner {
+    /// Makes a call and reads its response to the end.
     pub(super) async fn task(
         &self,
         task: &Task,
         target: Option<Arc<Target>>,
     ) -> Result<TaskResponse> {
         let target = resolve_task(&self.registry, task, target)?;
-        Err(Error::new(ErrorKind::Unsupported, "this modality is not implemented yet")
-            .with_provider(target.provider.name.as_ref()))
+        let timeouts = task.timeouts().unwrap_or(self.timeouts);
+        let limit = Limit::new("the response", shorter(timeouts.first_content, timeouts.total));
+        let named = |error: Error| name(error, &target);
+        let (outgoing, warnings) = self.encode_task(&target, task, false).map_err(named)?;
+        let secrets = outgoing.secrets.clone();
+        let call = async {
+            let response =
+                self.send(&target.provider, outgoing, &timeouts, limit.deadline()).await?;
+            self.read_task(&target, task, response, &secrets, warnings).await
+        };
+        limit.within(call).await.map_err(|error| named(secrets.hide(error)))
     }
 
+    /// Makes a call and reads its response up to the first content.
     pub(super) async fn task_stream(
         &self,
         task: &Task,
         target: Option<Arc<Target>>,
     ) -> Result<TaskStream> {
-        self.task(task, target).await.map(TaskStream::from_response)
+        let target = resolve_task(&self.registry, task, target)?;
+        let timeouts = task.timeouts().unwrap_or(self.timeouts);
+        let began = Instant::now();
+        let limit = match timeouts.first_content {
+            Some(first) if timeouts.total.is_none_or(|total| first < total) => {
+                Limit::since("the first content", Some(first), began)
+            }
+            _ => Limit::since("the complete response", timeouts.total, began),
+        };
+        let named = |error: Error| name(error, &target);
+        let (outgoing, warnings) = self.encode_task(&target, task, true).map_err(named)?;
+        let secrets = outgoing.secrets.clone();
+        let first = async {
+            let response =
+                self.send(&target.provider, outgoing, &timeouts, limit.deadline()).await?;
+            if !streaming::is_streamed(task, &response) {
+                let whole = self.read_task(&target, task, response, &secrets, warnings).await?;
+                return Ok(TaskStream::from_response(whole));
+            }
+            let pricing = self.pricing(&target, None);
+            let secrets = secrets.clone();
+            let mut events = TaskEvents::new(&target, task, response, secrets, warnings, pricing)
+                .with_timeouts(&timeouts, began);
+            events.read_ahead().await?;
+            Ok(events.into_stream())
+        };
+        limit.within(first).await.map_err(|error| named(secrets.hide(error)))
     }
+
+    fn encode_task<'a>(
+        &'a self,
+        target: &'a Target,
+        task: &Task,
+        stream: bool,
+    ) -> Result<(Outgoing<'a>, Vec<Warning>)> {
+        let provider = &target.provider;
+        codec(provider.protocol).check_compiled()?;
+        let mut encoded = protocol::task::encode(provider, &target.model, task, stream)?;
+        let (outgoing, mut warnings) =
+            self.http_request(target, &mut encoded, task.access(), task.extra_headers())?;
+        warnings.extend(warn_unused_fallbacks(task.fallbacks()));
+        Ok((outgoing, warnings))
+    }
+
+    /// Reads a complete response.
+    async fn read_task(
+        &self,
+        target: &Target,
+        task: &Task,
+        response: HttpResponse<Body>,
+        secrets: &RequestSecrets,
+        warnings: Vec<Warning>,
+    ) -> Result<TaskResponse> {
+        let request_id = protocol::request_id(response.headers());
+        let raw = task.include_raw().then(|| raw_parts(&response, secrets));
+        let (head, body) = response.into_parts();
+        let body = body.collect(MAX_BODY_BYTES).await?;
+        let decoded = protocol::task::decode(&target.provider, task, &head.headers, &body)
+            .map_err(|error| error.with_request_id(request_id.clone()).with_began(true))?;
+        let raw = raw.map(|mut raw| {
+            raw.push(&body);
+            raw
+        });
+        Ok(complete(decoded, target, request_id, warnings, raw, &self.pricing(target, None)))
+    }
+}
+
+fn name(error: Error, target: &Target) -> Error {
+    error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
+}
+
+/// Adds to a decoded response what the client knows: the provider, the warnings, the cost, the raw response.
+fn complete(
+    decoded: TaskDecoded,
+    target: &Target,
+    request_id: Option<String>,
+    mut warnings: Vec<Warning>,
+    raw: Option<RawParts>,
+    pricing: &Pricing,
+) -> TaskResponse {
+    let TaskDecoded { mut response, cost } = decoded;
+    response.set_origin(&target.provider.name, &target.model, request_id);
+    let (cost, invalid) = cost.split();
+    warnings.extend(invalid);
+    let (raw, cut) = raw.map(RawParts::finish).unzip();
+    warnings.extend(cut.flatten());
+    response.warnings_mut().splice(0..0, warnings);
+    response.set_raw(raw);
+    response.set_cost(cost.or_else(|| pricing.cost(response.usage()?, None)));
+    response
 }

@@ -32,11 +32,13 @@ mod function_tool;
 #[cfg(feature = "gemini")]
 mod gemini;
 mod headers;
+mod image;
 mod json;
 mod lenient;
 mod logprobs;
 mod messages;
 mod missing;
+mod moderate;
 mod multipart;
 #[cfg(feature = "ollama")]
 mod ollama;
@@ -49,14 +51,18 @@ mod openai_responses;
 pub(crate) mod output;
 pub(crate) mod params;
 mod recognize;
+mod rerank;
 mod rest;
 pub(crate) mod restrict;
 mod retry_after;
 mod room;
 #[cfg(feature = "serve")]
 pub mod serve;
+mod speech;
+pub(crate) mod task;
 mod think_tags;
 mod tool_calls;
+mod transcribe;
 
 use http::{HeaderMap, HeaderName};
 

@@ -3,6 +3,11 @@
 //! The format is the one of the WHATWG's HTML standard ("Multipart form data"), which browsers and the providers' SDKs send: names are UTF-8, and
 //! only the bytes that would end them are escaped.
 
+#[cfg(any(feature = "serve", test))]
+mod read;
+#[cfg(test)]
+mod read_tests;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -11,6 +16,9 @@ use http::HeaderValue;
 use memchr::memmem;
 
 use crate::error::{Error, ErrorKind, Result};
+
+#[cfg(any(feature = "serve", test))]
+pub(crate) use self::read::{FormPart, read};
 
 /// The start of every boundary. Sixteen hexadecimal digits follow.
 const PREFIX: &str = "agentloop-form-";

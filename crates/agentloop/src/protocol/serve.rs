@@ -8,6 +8,7 @@ pub(super) mod known;
 mod lines;
 pub(super) mod notes;
 mod reply;
+mod task;
 
 use std::fmt;
 
@@ -24,6 +25,9 @@ use crate::models::ModelInfo;
 
 pub use super::embed::VectorForm;
 pub use reply::Reply;
+pub use task::{
+    ServedBody, ServedTask, TaskForm, read_task, route_task, write_task, write_task_event,
+};
 
 /// Returns the error of a request that is not one of the protocol's.
 pub(super) fn refused(why: impl fmt::Display) -> Error {

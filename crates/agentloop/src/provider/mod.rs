@@ -251,6 +251,10 @@ impl Provider {
             ..Self::openai_compatible(name, base_url)
         }
         .modalities([Modality::Image, Modality::Speech])
+        .quirks(|q| {
+            q.tasks.image = quirks::ImageForm::GenerateContent;
+            q.tasks.speech = quirks::SpeechForm::GenerateContent;
+        })
     }
 
     /// Creates a provider that speaks Ollama's own API. `base_url` is the part before `/api/chat`. A base URL that ends in `/api`, or

@@ -175,7 +175,7 @@ stream_of! {
     /// - Audio that is cut off is an error.
     /// - Dropping it closes the connection.
     ///
-    /// ```no_run
+    /// ```
     /// use agentloop::{AgentLoop, SpeechEvent, SpeechRequest};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -241,7 +241,7 @@ stream_of! {
     /// - A truncated stream is an error, never a short transcript.
     /// - Dropping it closes the connection.
     ///
-    /// ```no_run
+    /// ```
     /// use agentloop::{AgentLoop, MediaFile, TranscribeEvent, TranscribeRequest};
     ///
     /// # #[tokio::main(flavor = "current_thread")]

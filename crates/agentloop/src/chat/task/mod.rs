@@ -117,10 +117,6 @@ impl Task {
         each_task!(Self, self, request => &mut request.extra_body)
     }
 
-    pub(crate) fn extra_body(&self) -> &serde_json::Map<String, serde_json::Value> {
-        each_task!(Self, self, request => &request.extra_body)
-    }
-
     pub(crate) fn include_raw(&self) -> bool {
         each_task!(Self, self, request => request.include_raw)
     }

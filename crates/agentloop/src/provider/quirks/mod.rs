@@ -69,6 +69,8 @@ pub struct Quirks {
     pub fingerprint: Fingerprint,
     /// How embeddings are requested.
     pub embeddings: EmbeddingQuirks,
+    /// How images, speech, transcripts, rankings and moderations are requested.
+    pub tasks: TaskQuirks,
     /// Responses protocol: whether `store: false` is sent.
     pub store: StoreForm,
     /// Responses protocol: the accepted values of `include`.
@@ -104,6 +106,7 @@ mod input;
 mod responses;
 mod server_tools;
 mod storage;
+mod tasks;
 
 pub use embeddings::{
     DimensionsName, EmbeddingEncoding, EmbeddingForm, EmbeddingQuirks, InputTypeWords,
@@ -117,6 +120,9 @@ pub use server_tools::{
     ClientTools, CodeExecutionForm, FileSearchForm, ServerToolQuirks, WebFetchForm, WebSearchForm,
 };
 pub use storage::{BatchApi, FileApi, StorageQuirks};
+pub use tasks::{
+    AudioUrlField, ImageForm, ModerationForm, SpeechForm, TaskQuirks, TranscriptionForm,
+};
 
 quirk! {
     /// The field that limits the tokens of a response.

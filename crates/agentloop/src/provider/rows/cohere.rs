@@ -63,6 +63,7 @@ fn compatible() -> Provider {
             // `cohere-json-embeddings-d32e9be2`.
             q.embeddings.form = EmbeddingForm::TextsByType;
             q.embeddings.path = Some("../../v2/embed".into());
+            q.tasks.rerank_path = Some("../../v2/rerank".into());
             q.embeddings.batch = Some(96);
             q.embeddings.dimensions = DimensionsName::OutputDimension;
             q.embeddings.input_type = InputTypeWords::Search;

@@ -8,9 +8,9 @@ use crate::chat::{Effort, Modality};
 use crate::media::MediaKind;
 use crate::models::Action;
 use crate::provider::quirks::{
-    AudioInputForm, BatchApi, CodeExecutionForm, DimensionsName, FileApi, FileInputForm,
-    IncludeForm, JsonSchemaSupport, ReasoningEcho, ServerToolQuirks, StoreForm, ThinkingForm,
-    TokenCap, WebSearchForm,
+    AudioInputForm, AudioUrlField, BatchApi, CodeExecutionForm, DimensionsName, FileApi,
+    FileInputForm, IncludeForm, JsonSchemaSupport, ReasoningEcho, ServerToolQuirks, SpeechForm,
+    StoreForm, ThinkingForm, TokenCap, TranscriptionForm, WebSearchForm,
 };
 use crate::provider::{Feature, Param, Provider};
 
@@ -44,6 +44,9 @@ impl Provider {
                 q.thinking = ThinkingForm::ReasoningFormat;
                 q.max_stops = Some(4);
                 q.embeddings.dimensions = DimensionsName::Refused;
+                q.tasks.speech = SpeechForm::Paced;
+                q.tasks.transcription = TranscriptionForm::Complete;
+                q.tasks.audio_url = AudioUrlField::Url;
                 // Recording `groq-stream-search-results-server-tool-9407495a`; both are tools of its gpt-oss models.
                 q.server_tools = ServerToolQuirks {
                     web_search: WebSearchForm::BrowserSearch,

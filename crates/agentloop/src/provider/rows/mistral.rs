@@ -10,8 +10,9 @@ use super::common::{hosted, json_word, names, restrict};
 use crate::chat::Modality;
 use crate::models::Action;
 use crate::provider::quirks::{
-    AudioInputForm, BatchApi, DimensionsName, FileApi, FileInputForm, ReasoningEcho,
-    ServerToolQuirks, SpeakerName, StreamUsage, ToolCallIds, ToolResultName,
+    AudioInputForm, AudioUrlField, BatchApi, DimensionsName, FileApi, FileInputForm,
+    ModerationForm, ReasoningEcho, ServerToolQuirks, SpeakerName, SpeechForm, StreamUsage,
+    ToolCallIds, ToolResultName, TranscriptionForm,
 };
 use crate::provider::{Feature, Param, Provider};
 
@@ -45,6 +46,11 @@ impl Provider {
                 q.storage.batches = BatchApi::Job;
                 q.embeddings.batch = Some(32);
                 q.embeddings.dimensions = DimensionsName::OutputDimension;
+                // Mistral's API description and SDK 3.7 (`speech.py`), read on 2026-11-18.
+                q.tasks.speech = SpeechForm::VoiceId;
+                q.tasks.transcription = TranscriptionForm::Segments;
+                q.tasks.audio_url = AudioUrlField::FileUrl;
+                q.tasks.moderation = ModerationForm::Texts;
                 q.server_tools = ServerToolQuirks {
                     chat: Some(names(["image_generation", "document_library", "connector"])),
                     ..ServerToolQuirks::refused()

@@ -8,7 +8,8 @@ use super::common::{clamp, efforts, hosted};
 use crate::chat::Effort::{self, High, Low, Max, Medium, None as NoEffort};
 use crate::chat::Modality;
 use crate::provider::quirks::{
-    DimensionsName, FileInputForm, LogprobsForm, ReasoningEcho, ThinkingForm, VideoInput,
+    AudioUrlField, DimensionsName, FileInputForm, ImageForm, LogprobsForm, ReasoningEcho,
+    SpeechForm, ThinkingForm, TranscriptionForm, VideoInput,
 };
 use crate::provider::{Feature, Param, Provider};
 
@@ -43,6 +44,11 @@ impl Provider {
                 q.efforts = Some(EFFORTS.into());
                 q.thinking = ThinkingForm::ReasoningEnabled;
                 q.embeddings.dimensions = DimensionsName::Refused;
+                // Together SDK 3.1, read on 2026-11-18.
+                q.tasks.image = ImageForm::WidthAndHeight;
+                q.tasks.speech = SpeechForm::Plain;
+                q.tasks.transcription = TranscriptionForm::Complete;
+                q.tasks.audio_url = AudioUrlField::File;
             })
             // Absent from the SDK's parameters.
             .strip([

@@ -10,8 +10,8 @@ use crate::chat::Effort::{High, Low, Medium, None as NoEffort, Xhigh};
 use crate::chat::{Modality, Protocol};
 use crate::models::{Action, Restriction};
 use crate::provider::quirks::{
-    AudioInputForm, CodeExecutionForm, FileSearchForm, IncludeForm, ServerToolQuirks, TokenCap,
-    ToolResultImages, WebSearchForm,
+    AudioInputForm, CodeExecutionForm, FileSearchForm, ImageForm, IncludeForm, ServerToolQuirks,
+    TokenCap, ToolResultImages, WebSearchForm,
 };
 use crate::provider::{Feature, Param, Provider};
 
@@ -29,6 +29,7 @@ impl Provider {
             .quirks(|q| {
                 q.token_cap = TokenCap::MaxCompletionTokens;
                 q.audio = AudioInputForm::Refused;
+                q.tasks.image = ImageForm::AspectRatio;
             })
             .strip([
                 Param::TopK,
@@ -47,6 +48,8 @@ impl Provider {
                 q.include = IncludeForm::Reasoning;
                 q.tool_result_images = ToolResultImages::Refused;
                 q.audio = AudioInputForm::Refused;
+                // ai-sdk xai 3.0.138 (`xai-image-model.ts`), read on 2026-11-18.
+                q.tasks.image = ImageForm::AspectRatio;
                 // The web search is in the first of these recordings; the other tools are in ai-sdk xai.
                 q.server_tools = ServerToolQuirks {
                     web_search: WebSearchForm::ExcludedDomains,

@@ -1,0 +1,11 @@
+//! Images: OpenAI's form and its variants, and Google's two forms.
+
+mod generate;
+mod read;
+mod write;
+
+pub(super) use read::{Candidate, Metadata, decode};
+pub(super) use write::encode;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,10 @@
+//! Checks content for harm: one form for all providers.
+
+mod read;
+mod write;
+
+pub(super) use read::decode;
+pub(super) use write::encode;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,10 @@
+//! Sorts documents: one form for all providers.
+
+mod read;
+mod write;
+
+pub(super) use read::decode;
+pub(super) use write::encode;
+
+#[cfg(test)]
+mod tests;

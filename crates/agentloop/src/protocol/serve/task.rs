@@ -1,0 +1,78 @@
+//! The server's side of images, speech, transcripts, rankings and moderations, in OpenAI's form (rankings in Cohere's).
+
+mod read;
+mod write;
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use http::Method;
+
+pub use self::read::read_task;
+pub use self::write::{write_task, write_task_event};
+use crate::chat::{Modality, Task};
+
+/// A request of another modality that a server received.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ServedTask {
+    /// The request. Fields that the library does not know are in its `extra_body`.
+    pub task: Task,
+    /// How the response is to be written.
+    pub form: TaskForm,
+    /// Whether the client asked for events.
+    pub stream: bool,
+}
+
+/// The form of the response to a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TaskForm {
+    /// The usual JSON; for speech the audio itself.
+    #[default]
+    Usual,
+    /// A transcript with everything that is known about it.
+    Verbose,
+    /// A transcript as plain text.
+    Text,
+}
+
+/// The body of a response, and its media type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServedBody {
+    /// The value of the `content-type` header.
+    pub content_type: Cow<'static, str>,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// Returns the modality that a path is for, or `None` for any other path.
+///
+/// ```
+/// use agentloop::Modality;
+/// use agentloop::protocol::serve::route_task;
+/// use http::Method;
+///
+/// assert_eq!(route_task(&Method::POST, "/v1/images/edits"), Some(Modality::Image));
+/// assert_eq!(route_task(&Method::POST, "/v1/chat/completions"), None);
+/// ```
+pub fn route_task(method: &Method, path: &str) -> Option<Modality> {
+    const PATHS: [(&str, Modality); 7] = [
+        ("/images/generations", Modality::Image),
+        ("/images/edits", Modality::Image),
+        ("/audio/speech", Modality::Speech),
+        ("/audio/transcriptions", Modality::Transcription),
+        ("/audio/translations", Modality::Transcription),
+        ("/rerank", Modality::Rerank),
+        ("/moderations", Modality::Moderation),
+    ];
+    let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
+    let found = PATHS.iter().find(|(known, _)| path.ends_with(known));
+    // The moderation of conversations is another call.
+    let found = found.filter(|_| method == Method::POST && !path.ends_with("/chat/moderations"));
+    found.map(|(_, modality)| *modality)
+}
+
+#[cfg(test)]
+mod tests;
