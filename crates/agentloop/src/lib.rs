@@ -24,7 +24,9 @@
 //! ```
 //!
 //! - [`AgentLoop`] is the client: [`chat`](AgentLoop::chat), [`stream`](AgentLoop::stream),
-//!   [`embed`](AgentLoop::embed), [`models`](AgentLoop::models).
+//!   [`embed`](AgentLoop::embed), [`image`](AgentLoop::image), [`speak`](AgentLoop::speak),
+//!   [`transcribe`](AgentLoop::transcribe), [`rerank`](AgentLoop::rerank), [`moderate`](AgentLoop::moderate),
+//!   [`models`](AgentLoop::models).
 //! - [`ChatRequest`] is a request. What a provider does not support becomes a [`Warning`] on the response, or an error
 //!   before anything is sent.
 //! - [`ChatResponse`] is the [fold](Fold) of its events, so `chat` and `stream` always agree.
@@ -213,6 +215,7 @@ guide! {
     Mcp: "docs/mcp.md",
     Media: "docs/media.md",
     Middleware: "docs/middleware.md",
+    Modalities: "docs/modalities.md",
     Models: "docs/models.md",
     Security: "docs/security.md",
     Streaming: "docs/streaming.md",

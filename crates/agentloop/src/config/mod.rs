@@ -29,7 +29,7 @@ pub use tools::{McpConfig, ProgramConfig, ToolsConfig};
 pub use trust::RestrictedSetting;
 
 use self::tools::{FetchPageTable, GroupTable, McpTable, ProgramTable, ToolTables};
-use crate::chat::Protocol;
+use crate::chat::{Modality, Protocol};
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{Download, MediaOptions};
 use crate::middleware::tables::{
@@ -211,6 +211,9 @@ struct Row {
     models: Vec<ModelRule>,
     /// Whether it serves embeddings. Default: true, or that of the built-in provider.
     embeddings: Option<bool>,
+    /// The other modalities that it serves: `image`, `speech`, `transcription`, `rerank`, `moderation`. Default: all, or those of
+    /// the built-in provider.
+    modalities: Option<Vec<Modality>>,
 }
 
 /// The quirks that a file sets; the others stay as they are.
@@ -518,6 +521,9 @@ impl Row {
         // The first rule that matches a model counts.
         provider.models.splice(0..0, self.models);
         provider.serves.embeddings = self.embeddings.unwrap_or(provider.serves.embeddings);
+        if let Some(modalities) = self.modalities {
+            provider = provider.modalities(modalities);
+        }
         Ok(provider)
     }
 }

@@ -52,6 +52,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     trusted("providers.*.quirks", REQUEST),
     trusted("providers.*.models", REQUEST),
     trusted("providers.*.embeddings", REQUEST),
+    trusted("providers.*.modalities", REQUEST),
     free("timeouts"),
     trusted("model_data", "reads a file"),
     free("models.*.id"),

@@ -77,6 +77,7 @@ mod specs;
 mod strict;
 mod structured;
 mod support;
+mod tasks;
 mod transport;
 mod vocabulary;
 mod wire;

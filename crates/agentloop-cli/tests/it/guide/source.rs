@@ -71,6 +71,7 @@ pub(super) fn describe(kind: &str) -> String {
         | "Date"
         | "Effort"
         | "ModelKind"
+        | "Modality"
         | "GatewayLog"
         | "GatewayStrategy"
         | "GatewayWithoutRedis"

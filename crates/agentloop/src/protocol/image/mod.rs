@@ -6,6 +6,3 @@ mod write;
 
 pub(super) use read::{Candidate, Metadata, decode};
 pub(super) use write::encode;
-
-#[cfg(test)]
-mod tests;

@@ -41,13 +41,13 @@ proptest! {
         let parts = read(content_type.to_str().unwrap(), &body).unwrap();
         prop_assert_eq!(parts.len(), fields.len() + files.len());
         for (part, (name, value)) in parts.iter().zip(&fields) {
-            prop_assert_eq!(part.name.as_str(), name.trim());
+            prop_assert_eq!(part.name.as_str(), name.as_str());
             prop_assert_eq!(&part.filename, &None);
             prop_assert_eq!(&part.data[..], value.as_bytes());
         }
         for (part, (name, filename, data)) in parts[fields.len()..].iter().zip(&files) {
-            prop_assert_eq!(part.name.as_str(), name.trim());
-            prop_assert_eq!(part.filename.as_deref(), Some(filename.trim()));
+            prop_assert_eq!(part.name.as_str(), name.as_str());
+            prop_assert_eq!(part.filename.as_deref(), Some(filename.as_str()));
             prop_assert_eq!(part.content_type.as_deref(), Some("audio/wav"));
             prop_assert_eq!(&part.data, data);
         }

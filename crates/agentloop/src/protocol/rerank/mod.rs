@@ -5,6 +5,3 @@ mod write;
 
 pub(super) use read::decode;
 pub(super) use write::encode;
-
-#[cfg(test)]
-mod tests;

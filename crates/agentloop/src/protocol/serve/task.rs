@@ -13,6 +13,15 @@ pub use self::write::{write_task, write_task_event};
 use crate::chat::{Modality, Task};
 
 /// A request of another modality that a server received.
+///
+/// ```
+/// use agentloop::protocol::serve::{TaskForm, read_task};
+///
+/// let body = br#"{"model":"tts-1","input":"Hello","voice":"alloy","stream_format":"sse"}"#;
+/// let served = read_task("/v1/audio/speech", "application/json", &body.to_vec().into())?;
+/// assert_eq!((served.task.model(), served.form, served.stream), ("tts-1", TaskForm::Usual, true));
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ServedTask {
@@ -25,6 +34,17 @@ pub struct ServedTask {
 }
 
 /// The form of the response to a task.
+///
+/// ```
+/// use agentloop::protocol::serve::{TaskForm, write_task};
+/// use agentloop::{TaskResponse, TranscribeResponse};
+///
+/// let mut response = TranscribeResponse::new("m", "lab");
+/// response.text = "Hello".to_owned();
+/// let response = TaskResponse::Transcribe(response);
+/// assert_eq!(write_task(&response, TaskForm::Text, 0).body, "Hello");
+/// assert_eq!(write_task(&response, TaskForm::Usual, 0).body, r#"{"text":"Hello"}"#);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskForm {
@@ -38,6 +58,16 @@ pub enum TaskForm {
 }
 
 /// The body of a response, and its media type.
+///
+/// ```
+/// use agentloop::protocol::serve::{TaskForm, write_task};
+/// use agentloop::{SpeechResponse, TaskResponse};
+///
+/// let mut response = SpeechResponse::new("m", "lab");
+/// response.mime_type = "audio/wav".to_owned();
+/// let served = write_task(&TaskResponse::Speech(response), TaskForm::Usual, 0);
+/// assert_eq!(served.content_type, "audio/wav");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServedBody {
@@ -73,6 +103,3 @@ pub fn route_task(method: &Method, path: &str) -> Option<Modality> {
     let found = found.filter(|_| method == Method::POST && !path.ends_with("/chat/moderations"));
     found.map(|(_, modality)| *modality)
 }
-
-#[cfg(test)]
-mod tests;

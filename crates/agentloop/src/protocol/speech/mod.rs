@@ -5,6 +5,3 @@ mod write;
 
 pub(super) use read::{decode, mime_of_format};
 pub(super) use write::encode;
-
-#[cfg(test)]
-mod tests;

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::chat::{Task, TaskResponse};
 use crate::error::{Error, Result};
+use crate::limits::MAX_ERROR_BODY_BYTES;
 use crate::provider::Provider;
 
 /// A response as the provider sent it.
@@ -79,7 +80,7 @@ impl<'a> Reader<'a> {
     /// Reads the body as JSON. A body that is an error is returned as that.
     pub(super) fn json<T: serde::Deserialize<'a>>(&self) -> Result<T> {
         let body = super::json::bare(self.body);
-        if error_body::is_listed_error(body) || has_error(body) || error_body::is_bare_error(body) {
+        if is_short(body) && error_body::is_listed_error(body) || has_error(body) {
             return Err(self.error());
         }
         super::json::read_json_body(body)
@@ -91,8 +92,11 @@ impl<'a> Reader<'a> {
         codec.decode_error_in_response(&self.provider.name, super::json::bare(self.body))
     }
 
-    /// Returns the error for a body that lacks something.
+    /// Returns the error for a body that lacks something. An error that has no field of its own is returned as that.
     pub(super) fn broken(&self, what: impl Into<String>) -> Error {
+        if is_short(self.body) && error_body::is_bare_error(super::json::bare(self.body)) {
+            return self.error();
+        }
         Error::new(crate::error::ErrorKind::Protocol, what).with_raw(self.body)
     }
 }
@@ -102,6 +106,12 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = value.unwrap_or_default().split(';').next().unwrap_or_default();
     essence.trim().to_ascii_lowercase()
+}
+
+/// Returns whether a body may be an error in an unusual form. A longer one is not read as a tree of values, which would take many times its
+/// memory.
+fn is_short(body: &[u8]) -> bool {
+    body.len() <= MAX_ERROR_BODY_BYTES
 }
 
 /// Returns whether the body is an object with an error in it.
