@@ -6,9 +6,9 @@ use agentloop::Protocol;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    batch, batches, chat, check, completions, config, decode, demo, embed, encode, files, keys,
-    log, man, models, providers, pull, serve, setup, sim, teams, templates, tools, trust, usage,
-    use_model,
+    batch, batches, chat, check, completions, config, decode, demo, embed, encode, files, image,
+    keys, log, man, models, moderate, providers, pull, rerank, serve, setup, sim, speak, teams,
+    templates, tools, transcribe, trust, usage, use_model,
 };
 
 const EXIT_CODES: &str = "\
@@ -121,6 +121,40 @@ pub(crate) enum Command {
     ///
     /// Example: agentloop embed -m openai/text-embedding-3-small -i articles.csv --text '{{title}}: {{body}}' -o vectors.npy
     Embed(Box<embed::Args>),
+    /// Generate images, or edit some.
+    ///
+    /// Writes each image to a file and prints its path. A terminal that can show images shows it. If the provider returns only a URL, that
+    /// is printed. With --edit, the images are changed as the prompt says.
+    ///
+    /// Example: agentloop image -m openai/gpt-image-1 'A lighthouse at dusk' --size 1024x1024 -o lighthouse.png
+    Image(Box<image::Args>),
+    /// Turn text into speech.
+    ///
+    /// Writes the audio to a file and prints its path. With `-o -` the audio goes to stdout as it arrives, for example to a player.
+    ///
+    /// Example: agentloop speak -m openai/gpt-4o-mini-tts --voice coral 'Good morning' -o - | mpv -
+    Speak(Box<speak::Args>),
+    /// Turn speech into text, or into subtitles.
+    ///
+    /// The text is printed as it arrives, if the provider streams it. With --format srt or vtt, or a file with such a name, subtitles
+    /// are written.
+    ///
+    /// Example: agentloop transcribe -m groq/whisper-large-v3 meeting.mp3 -o meeting.srt
+    Transcribe(Box<transcribe::Args>),
+    /// Sort documents by how well they match a query, the best first.
+    ///
+    /// On a terminal it is a table; in a pipe each line has the tab-separated columns score, place of the document in the input (from 0) and
+    /// document.
+    ///
+    /// Example: agentloop rerank -m cohere/rerank-v3.5 'capital of Norway' -i facts.txt -n 3
+    Rerank(Box<rerank::Args>),
+    /// Check texts for harm.
+    ///
+    /// On a terminal it is a table; in a pipe each line has the tab-separated columns result (flagged or ok), categories with their
+    /// scores and text. The exit code does not depend on the result.
+    ///
+    /// Example: agentloop moderate -m openai/omni-moderation-latest -i comments.txt
+    Moderate(Box<moderate::Args>),
     /// List, search, show, export and delete the conversations that are stored.
     ///
     /// Without a command, lists the conversations, the last used first. On a terminal it is a table; in a pipe each line has the
@@ -244,7 +278,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// The names of the commands.
-    pub(crate) const NAMES: [&str; 28] = [
+    pub(crate) const NAMES: [&str; 33] = [
         "batch",
         "batches",
         "chat",
@@ -257,19 +291,24 @@ impl Command {
         "encode",
         "files",
         "help",
+        "image",
         "keys",
         "log",
         "man",
         "models",
+        "moderate",
         "providers",
         "pull",
+        "rerank",
         "run",
         "serve",
         "setup",
         "sim",
+        "speak",
         "teams",
         "templates",
         "tools",
+        "transcribe",
         "trust",
         "usage",
         "use",

@@ -13,21 +13,27 @@ pub(crate) mod demo;
 pub(crate) mod embed;
 pub(crate) mod encode;
 pub(crate) mod files;
+pub(crate) mod image;
 pub(crate) mod keys;
 pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod models;
+pub(crate) mod moderate;
 pub(crate) mod providers;
 pub(crate) mod pull;
 pub(crate) mod repl;
+pub(crate) mod rerank;
 mod rows;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod setup;
 pub(crate) mod sim;
+pub(crate) mod speak;
+mod task;
 pub(crate) mod teams;
 pub(crate) mod templates;
 pub(crate) mod tools;
+pub(crate) mod transcribe;
 pub(crate) mod trust;
 pub(crate) mod usage;
 pub(crate) mod use_model;
@@ -52,6 +58,11 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Encode(args) => encode::run(&args, setup),
         Command::Decode(args) => decode::run(args, setup).await,
         Command::Embed(args) => embed::run(*args, setup).await,
+        Command::Image(args) => image::run(*args, setup).await,
+        Command::Moderate(args) => moderate::run(*args, setup).await,
+        Command::Rerank(args) => rerank::run(*args, setup).await,
+        Command::Speak(args) => speak::run(*args, setup).await,
+        Command::Transcribe(args) => transcribe::run(*args, setup).await,
         Command::Log(args) => log::run(&args, setup.notes),
         Command::Models(args) => models::run(&args, setup).await,
         Command::Providers(args) => providers::run(&args, setup),

@@ -171,6 +171,25 @@ pub(crate) async fn choose_embedding_model(
     }
 }
 
+/// Completes the name of a model for images, audio, reranking or moderation. The name of a provider alone is not enough, because
+/// the model data does not say which of its models can do that.
+pub(crate) async fn choose_task_model(
+    name: &str,
+    client: &AgentLoop,
+    setup: &Setup,
+) -> Result<String, Failure> {
+    let is_provider = client.providers().any(|provider| provider.name == name);
+    if !is_provider || setup.config.aliases.contains_key(name) {
+        return complete_name(name, client, setup).await;
+    }
+    Err(Failure::input_with_hint(
+        format!("{name} is a provider, not a model"),
+        format!(
+            "name the model, for example -m {name}/MODEL; `agentloop models {name}` lists the models"
+        ),
+    ))
+}
+
 fn describe_missing_key(name: &str, known: &[&Provider]) -> Failure {
     let names: Vec<&str> = known.iter().map(|provider| provider.name.as_ref()).collect();
     let keys: Vec<&str> = known

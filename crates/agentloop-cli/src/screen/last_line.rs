@@ -12,7 +12,18 @@ pub(crate) fn describe(
     cost: Option<Usd>,
     elapsed: Duration,
 ) -> String {
-    let mut words = vec![format_model(response)];
+    describe_call(&response.provider, &response.model, usage, cost, elapsed)
+}
+
+/// Describes the response to a call of any kind.
+pub(crate) fn describe_call(
+    provider: &str,
+    model: &str,
+    usage: &Usage,
+    cost: Option<Usd>,
+    elapsed: Duration,
+) -> String {
+    let mut words = vec![format_model(provider, model)];
     words.extend(format_usage(usage));
     words.extend(cost.map(|usd| format!("${usd}")));
     words.push(format_duration(elapsed));
@@ -27,11 +38,11 @@ pub(crate) fn cost_of(response: &ChatResponse, catalog: &ModelCatalog) -> Option
     })
 }
 
-fn format_model(response: &ChatResponse) -> String {
-    let model = escape_name(&response.model);
-    match response.provider.is_empty() {
+fn format_model(provider: &str, model: &str) -> String {
+    let model = escape_name(model);
+    match provider.is_empty() {
         true => model.into_owned(),
-        false => format!("{}/{model}", escape_name(&response.provider)),
+        false => format!("{}/{model}", escape_name(provider)),
     }
 }
 
