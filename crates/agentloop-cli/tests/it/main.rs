@@ -65,6 +65,7 @@ mod serve_redis;
 mod serve_store;
 mod setup;
 mod sim;
+mod tasks;
 mod terminal;
 mod tools_command;
 mod tools_config;
