@@ -1,6 +1,7 @@
 //! The bodies of responses.
 
 mod source;
+mod task;
 mod translated;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
 pub(crate) use source::{Relaying, Source, error_event};
+pub(crate) use task::{Spoken, TaskEvents};
 pub(crate) use translated::{Translated, now};
 
 use crate::record::Record;

@@ -77,6 +77,13 @@ impl Estimate {
         Self { prompt, limit: Some(0), choices: 1, tier: None }
     }
 
+    /// Estimates a request of another modality with so many bytes, for so many results. If the model generates something, as much is
+    /// reserved for each as for the response to a chat without a limit.
+    pub(crate) fn of_task(bytes: usize, choices: u32, generates: bool) -> Self {
+        let limit = (!generates).then_some(0);
+        Self { prompt: of_bytes(bytes), limit, choices: u64::from(choices.max(1)), tier: None }
+    }
+
     /// Returns the tokens that are reserved for the response: what the request allows, else the longest response of the model and
     /// at most `reserve_tokens`.
     pub(crate) fn response(&self, model: Option<&ModelData>, reserve_tokens: Option<u64>) -> u64 {

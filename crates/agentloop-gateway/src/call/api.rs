@@ -1,16 +1,25 @@
 //! Which API and which call a request is for.
 
-use agentloop::Protocol;
 use agentloop::protocol::serve::{self, Operation};
+use agentloop::{Modality, Protocol};
 use http::{HeaderMap, HeaderName, Method, Uri};
 
 /// A call of one of the APIs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Api {
     pub(crate) protocol: Protocol,
-    pub(crate) operation: Operation,
+    pub(crate) work: Work,
     /// The path without the prefix that names the API, with its query.
     pub(crate) path: String,
+}
+
+/// What a call asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// A chat, embeddings, a count of tokens or models.
+    Call(Operation),
+    /// Another modality. Its paths are those of OpenAI's API; that of rankings is Cohere's.
+    Task(Modality),
 }
 
 /// The prefixes that name an API, with the protocols that it has.
@@ -40,10 +49,17 @@ impl Api {
             headers.insert(GOOGLE_KEY, http::HeaderValue::from_static("-"));
         }
         let headers = owned.as_ref().unwrap_or(headers);
-        protocols.iter().find_map(|protocol| {
+        let found = protocols.iter().find_map(|protocol| {
             let operation = serve::route(*protocol, method, bare, headers)?;
-            Some(Self { protocol: *protocol, operation, path: path.to_owned() })
-        })
+            Some((*protocol, Work::Call(operation)))
+        });
+        let task = || {
+            let modality = task_of(method, bare)?;
+            let protocol = protocols.iter().find(|it| **it == Protocol::OpenAiChat)?;
+            Some((*protocol, Work::Task(modality)))
+        };
+        let (protocol, work) = found.or_else(task)?;
+        Some(Self { protocol, work, path: path.to_owned() })
     }
 }
 
@@ -52,6 +68,16 @@ const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version
 
 /// The header in which clients of Google's API send their key.
 const GOOGLE_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+
+/// Returns the modality of a path: without a version, or with the one that clients put before it.
+fn task_of(method: &Method, path: &str) -> Option<Modality> {
+    let rest = ["/v1/", "/v2/", "/"].into_iter().find_map(|start| path.strip_prefix(start))?;
+    let is_known = rest.starts_with("images/")
+        || rest.starts_with("audio/")
+        || ["rerank", "moderations"].contains(&rest);
+    let is_whole = rest.matches('/').count() <= 1;
+    serve::route_task(method, path).filter(|_| is_known && is_whole)
+}
 
 /// Returns the protocol in whose format an error about a path is written.
 pub(crate) fn protocol_of_path(path: &str, headers: &HeaderMap) -> Protocol {
@@ -102,7 +128,10 @@ mod tests {
         }
         let method: Method = method.parse().unwrap();
         let api = Api::of(&method, &path.parse().unwrap(), &headers)?;
-        Some((api.protocol, api.operation))
+        match api.work {
+            Work::Call(operation) => Some((api.protocol, operation)),
+            Work::Task(_) => None,
+        }
     }
 
     #[test]
@@ -134,6 +163,33 @@ mod tests {
             ["/", "/v1", "/v1/nothing", "/openai/v1/messages", "/gemini/v1/chat/completions"]
         {
             assert_eq!(of("POST", path, None), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_paths_of_other_modalities_are_those_of_openai() {
+        let of = |method: Method, path: &str| {
+            Api::of(&method, &path.parse().unwrap(), &HeaderMap::new()).map(|api| api.work)
+        };
+        for (path, modality) in [
+            ("/v1/images/generations", Modality::Image),
+            ("/openai/v1/images/edits", Modality::Image),
+            ("/audio/speech", Modality::Speech),
+            ("/v1/audio/transcriptions", Modality::Transcription),
+            ("/v1/audio/translations", Modality::Transcription),
+            ("/v2/rerank", Modality::Rerank),
+            ("/v1/moderations", Modality::Moderation),
+        ] {
+            assert_eq!(of(Method::POST, path), Some(Work::Task(modality)), "{path}");
+            assert_eq!(of(Method::GET, path), None, "{path}");
+        }
+        for path in [
+            "/v1/chat/moderations",
+            "/anthropic/v1/rerank",
+            "/v1/x/rerank",
+            "/v1/images/generations/x",
+        ] {
+            assert_eq!(of(Method::POST, path), None, "{path}");
         }
     }
 

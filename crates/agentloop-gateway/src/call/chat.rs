@@ -43,21 +43,27 @@ impl Asked {
             _ => (body.text("model").unwrap_or_default(), body.is_true("stream")),
         };
         let model = model.strip_prefix("models/").unwrap_or(&model).to_owned();
-        if model.is_empty() {
-            let message = "the request does not name a model";
-            return Err(own(StatusCode::BAD_REQUEST, "missing_model", message));
-        }
-        // The name becomes a part of the provider's URL in some APIs.
-        let is_odd = |letter: char| letter.is_control() || "?#\\".contains(letter);
-        if model.len() > MAX_MODEL_BYTES
-            || model.contains(is_odd)
-            || model.split('/').any(|piece| piece == ".." || piece == ".")
-        {
-            let message = "the name of the model has characters that no model has";
-            return Err(own(StatusCode::BAD_REQUEST, "invalid_model", message));
-        }
+        check_model(&model)?;
         Ok(Self { model, stream, body, estimate: Estimate::default() })
     }
+}
+
+/// Checks the name of a model.
+pub(super) fn check_model(model: &str) -> Result<(), Error> {
+    if model.is_empty() {
+        let message = "the request does not name a model";
+        return Err(own(StatusCode::BAD_REQUEST, "missing_model", message));
+    }
+    // The name becomes a part of the provider's URL in some APIs.
+    let is_odd = |letter: char| letter.is_control() || "?#\\".contains(letter);
+    if model.len() > MAX_MODEL_BYTES
+        || model.contains(is_odd)
+        || model.split('/').any(|piece| piece == ".." || piece == ".")
+    {
+        let message = "the name of the model has characters that no model has";
+        return Err(own(StatusCode::BAD_REQUEST, "invalid_model", message));
+    }
+    Ok(())
 }
 
 /// Returns the model in a Gemini path: after `models/`, or after the version (the AI SDK leaves `models/` out if the name of
@@ -93,18 +99,21 @@ pub(crate) fn percent_decode(text: &str) -> String {
 
 /// Returns what is tried for a model, if the key may use it.
 pub(crate) fn plan(call: &Call, asked: &Asked) -> Result<Plan, Error> {
-    let router = &call.state.router;
-    let affinity = match router.has_choice(&asked.model) {
+    let affinity = match call.state.router.has_choice(&asked.model) {
         true => asked.body.affinity(call.api.protocol, &call.headers),
         false => 0,
     };
-    let mut plan = router.plan(&asked.model, affinity)?;
+    plan_for(call, &asked.model, affinity)
+}
+
+/// Returns what is tried for a model, if the key may use it. `affinity` identifies the conversation.
+pub(super) fn plan_for(call: &Call, model: &str, affinity: u64) -> Result<Plan, Error> {
+    let mut plan = call.state.router.plan(model, affinity)?;
     // A key for a route may use what the route names; a key for models needs all of them.
-    let is_allowed = call.key.allows(&asked.model)
+    let is_allowed = call.key.allows(model)
         || plan.members.iter().all(|member| call.key.allows(&member.full_name()));
     if !is_allowed {
-        let message =
-            format!("the API key `{}` may not use the model `{}`", call.key.name, asked.model);
+        let message = format!("the API key `{}` may not use the model `{model}`", call.key.name);
         return Err(own(StatusCode::FORBIDDEN, "model_not_allowed", message));
     }
     plan.options.strict |= call.key.strict || call.state.strict;

@@ -10,6 +10,7 @@ mod headers;
 mod law;
 mod other;
 mod server_tools;
+mod task;
 mod translate;
 
 use std::cell::RefCell;
@@ -30,7 +31,7 @@ use http_body::Body;
 use http_body_util::{BodyExt, Limited};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use api::Api;
+use api::{Api, Work};
 pub(crate) use chat::percent_decode;
 pub(crate) use failure::{for_client, own, respond};
 
@@ -259,11 +260,12 @@ fn admit(
         return Err(own(StatusCode::NOT_FOUND, "unknown_url", message));
     };
     record.api = api.protocol;
-    record.call = match api.operation {
-        Operation::Chat => "chat",
-        Operation::Embed => "embed",
-        Operation::Count => "count",
-        Operation::Models | Operation::Model => "models",
+    record.call = match api.work {
+        Work::Call(Operation::Chat) => "chat",
+        Work::Call(Operation::Embed) => "embed",
+        Work::Call(Operation::Count) => "count",
+        Work::Call(Operation::Models | Operation::Model) => "models",
+        Work::Task(modality) => modality.as_str(),
     };
     Ok((api, key))
 }
@@ -349,9 +351,9 @@ pub(crate) fn refuse(
 }
 
 async fn run(mut call: Box<Call>) -> Response<GatewayBody> {
-    match call.api.operation {
-        Operation::Models | Operation::Model => {
-            let shown = match call.api.operation {
+    match call.api.work {
+        Work::Call(operation @ (Operation::Models | Operation::Model)) => {
+            let shown = match operation {
                 Operation::Model => other::model(&call),
                 _ => Ok(other::models(&call)),
             };
@@ -363,10 +365,11 @@ async fn run(mut call: Box<Call>) -> Response<GatewayBody> {
                 Err(error) => refuse(call.record, call.api.protocol, error),
             }
         }
-        Operation::Chat => chat::run(call).await,
+        Work::Call(Operation::Chat) => chat::run(call).await,
         // In boxes, so the future of a chat does not have room for these.
-        Operation::Count => Box::pin(other::count(call)).await,
-        Operation::Embed => Box::pin(other::embed(call)).await,
+        Work::Call(Operation::Count) => Box::pin(other::count(call)).await,
+        Work::Call(Operation::Embed) => Box::pin(other::embed(call)).await,
+        Work::Task(_) => Box::pin(task::run(call)).await,
     }
 }
 

@@ -48,7 +48,7 @@ impl AgentLoop {
     ///
     /// Fails if the provider has no image API, if the call fails, or if no image is returned.
     pub async fn image(&self, request: ImageRequest) -> Result<ImageResponse> {
-        match self.run_task(Task::Image(request)).await? {
+        match self.task(Task::Image(request)).await? {
             TaskResponse::Image(response) => Ok(response),
             _ => Err(wrong_response()),
         }
@@ -72,7 +72,7 @@ impl AgentLoop {
     ///
     /// Fails if the provider has no speech API, if the call fails, or if the audio is empty or cut off.
     pub async fn speak(&self, request: SpeechRequest) -> Result<SpeechResponse> {
-        match self.run_task(Task::Speech(request)).await? {
+        match self.task(Task::Speech(request)).await? {
             TaskResponse::Speech(response) => Ok(response),
             _ => Err(wrong_response()),
         }
@@ -84,7 +84,7 @@ impl AgentLoop {
     ///
     /// Fails if an error occurs before the first audio. Later errors are in the stream.
     pub async fn speak_stream(&self, request: SpeechRequest) -> Result<SpeechStream> {
-        self.run_task_stream(Task::Speech(request)).await.map(SpeechStream::new)
+        self.task_stream(Task::Speech(request)).await.map(SpeechStream::new)
     }
 
     /// Turns speech into text and waits for all of it.
@@ -106,7 +106,7 @@ impl AgentLoop {
     ///
     /// Fails if the provider has no transcription API, or if the call fails.
     pub async fn transcribe(&self, request: TranscribeRequest) -> Result<TranscribeResponse> {
-        match self.run_task(Task::Transcribe(request)).await? {
+        match self.task(Task::Transcribe(request)).await? {
             TaskResponse::Transcribe(response) => Ok(response),
             _ => Err(wrong_response()),
         }
@@ -118,7 +118,7 @@ impl AgentLoop {
     ///
     /// Fails if an error occurs before the first text. Later errors are in the stream.
     pub async fn transcribe_stream(&self, request: TranscribeRequest) -> Result<TranscribeStream> {
-        self.run_task_stream(Task::Transcribe(request)).await.map(TranscribeStream::new)
+        self.task_stream(Task::Transcribe(request)).await.map(TranscribeStream::new)
     }
 
     /// Sorts documents by how well they match a query.
@@ -141,7 +141,7 @@ impl AgentLoop {
     /// Fails if the provider has no rerank API, if there are no documents, if the call fails, or if the provider names a document that the
     /// request does not have.
     pub async fn rerank(&self, request: RerankRequest) -> Result<RerankResponse> {
-        match self.run_task(Task::Rerank(request)).await? {
+        match self.task(Task::Rerank(request)).await? {
             TaskResponse::Rerank(response) => Ok(response),
             _ => Err(wrong_response()),
         }
@@ -165,13 +165,33 @@ impl AgentLoop {
     ///
     /// Fails if the provider has no moderation API, if there is no input, if the call fails, or if a result is missing.
     pub async fn moderate(&self, request: ModerateRequest) -> Result<ModerateResponse> {
-        match self.run_task(Task::Moderate(request)).await? {
+        match self.task(Task::Moderate(request)).await? {
             TaskResponse::Moderate(response) => Ok(response),
             _ => Err(wrong_response()),
         }
     }
 
-    async fn run_task(&self, mut task: Task) -> Result<TaskResponse> {
+    /// Sends a request of any modality and waits for its response.
+    ///
+    /// [`image`](Self::image), [`speak`](Self::speak) and the other methods return the type of their modality. This one is for programs
+    /// that pass requests on.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, RerankRequest, Task, TaskResponse};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> agentloop::Result<()> {
+    /// # let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+    /// let response = ai.task(Task::Rerank(RerankRequest::new("sim/rerank", "Oslo", ["Rome", "Oslo"]))).await?;
+    /// assert!(matches!(response, TaskResponse::Rerank(_)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails as the method of the modality does.
+    pub async fn task(&self, mut task: Task) -> Result<TaskResponse> {
         depth::check_fields("extra_body", task.extra_body_mut())?;
         match self.run(Request::Task(Arc::new(task))).await? {
             Response::Task(response) => Ok(*response),
@@ -179,7 +199,12 @@ impl AgentLoop {
         }
     }
 
-    async fn run_task_stream(&self, mut task: Task) -> Result<TaskStream> {
+    /// Sends a request of any modality and returns its response as it arrives. A modality that has no pieces has only its last event.
+    ///
+    /// # Errors
+    ///
+    /// Fails if an error occurs before the first content. Later errors are in the stream.
+    pub async fn task_stream(&self, mut task: Task) -> Result<TaskStream> {
         depth::check_fields("extra_body", task.extra_body_mut())?;
         match self.run(Request::TaskStream(Arc::new(task))).await? {
             Response::TaskStream(events) => Ok(events),
