@@ -207,7 +207,7 @@ impl Local {
     pub fn provider(&self) -> Provider {
         let engine = Arc::new(Engine::new(self.options.clone()));
         let transport = LocalTransport::new(self.folders.clone(), engine);
-        Provider::openai_compatible(NAME, "local://process/v1").transport(transport)
+        Provider::openai_compatible(NAME, "local://process/v1").modalities([]).transport(transport)
     }
 }
 

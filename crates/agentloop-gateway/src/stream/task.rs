@@ -4,12 +4,12 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use agentloop::protocol::serve::write_task_event;
+use agentloop::protocol::serve::{write_error, write_task_event};
 use agentloop::{Error, Protocol, TaskEvent, TaskResponse, TaskStream};
 use bytes::Bytes;
 use futures_core::Stream;
 
-use super::source::{Source, error_event};
+use super::source::Source;
 use crate::record::Record;
 use crate::route::Busy;
 
@@ -48,7 +48,7 @@ impl Source for TaskEvents {
     }
 
     fn write_error(&mut self, error: &Error) -> Bytes {
-        error_event(self.protocol, error)
+        [b"data: ", &*write_error(self.protocol, error), b"\n\n"].concat().into()
     }
 
     fn report(&mut self, record: &mut Record) {

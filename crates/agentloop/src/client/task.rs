@@ -302,9 +302,9 @@ impl Inner {
     ) -> Result<(Outgoing<'a>, Vec<Warning>)> {
         let provider = &target.provider;
         codec(provider.protocol).check_compiled()?;
-        let mut encoded = protocol::task::encode(provider, &target.model, task, stream)?;
+        let encoded = protocol::task::encode(provider, &target.model, task, stream)?;
         let (outgoing, mut warnings) =
-            self.http_request(target, &mut encoded, task.access(), task.extra_headers())?;
+            self.http_request(target, encoded, task.access(), task.extra_headers())?;
         warnings.extend(warn_unused_fallbacks(task.fallbacks()));
         Ok((outgoing, warnings))
     }

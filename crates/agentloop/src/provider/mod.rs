@@ -312,6 +312,7 @@ impl Provider {
         base_url: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self { protocol: Protocol::Bedrock, ..Self::openai_compatible(name, base_url) }
+            .modalities([])
             .quirks(|q| q.server_tools = quirks::ServerToolQuirks::refused())
             .without_embeddings()
     }

@@ -297,7 +297,9 @@ async fn a_provider_without_the_modality_is_an_error_that_lists_those_that_have_
     let error = ai.rerank(RerankRequest::new("anthropic/claude", "q", ["d"])).await.unwrap_err();
     assert_eq!(error.kind(), agentloop::ErrorKind::Unsupported);
     assert_eq!(error.message(), "anthropic has no rerank API");
-    assert!(error.hint().unwrap().contains("together, fireworks, cohere"), "{:?}", error.hint());
+    for name in ["together", "fireworks", "cohere", "vllm", "llamacpp"] {
+        assert!(error.hint().unwrap().contains(name), "{:?}", error.hint());
+    }
     for error in [
         ai.image(ImageRequest::new("groq/x", "a")).await.unwrap_err(),
         ai.speak(SpeechRequest::new("cohere/x", "a")).await.unwrap_err(),

@@ -19,7 +19,7 @@ async fn failed_calls_are_retried_and_fall_back() {
     let fake = Fake::new([
         Reply::json("{}").status(500),
         Reply::json(RANKED),
-        Reply::json("{}").status(401),
+        Reply::json("{}").status(413),
         Reply::json(RANKED),
         Reply::sse(&[]),
         Reply::json(r#"{"text":"Hello"}"#),
