@@ -15,3 +15,4 @@ mod openai_errors;
 mod openai_hostile;
 mod openai_laws;
 mod openai_responses;
+mod own_laws;

@@ -74,10 +74,11 @@ fn read(fields: &mut Map<String, Value>, notes: &mut Notes) -> Read<(ChatRequest
         let tool = tools::read(tool, is_strict).map_err(|wrong| wrong.at("tools", at))?;
         request.tools.push(tool);
     }
+    // Also in small letters: recordings `cohere-json-thinking-tool-call-74bf6d71` and `cohere-stream-citations-multi-turn-tool-57a2b558`.
     request.tool_choice = match fields.text("tool_choice")?.as_deref() {
         None => None,
-        Some("REQUIRED") => Some(ToolChoice::Required),
-        Some("NONE") => Some(ToolChoice::None),
+        Some(word) if word.eq_ignore_ascii_case("REQUIRED") => Some(ToolChoice::Required),
+        Some(word) if word.eq_ignore_ascii_case("NONE") => Some(ToolChoice::None),
         Some(_) => return Err(Wrong::new("tool_choice", "must be `REQUIRED` or `NONE`")),
     };
     if let Some(format) = fields.object("response_format")? {
@@ -114,7 +115,8 @@ fn read_document(document: Value) -> Read<ContentPart> {
 fn read_format(mut fields: Map<String, Value>) -> Read<Option<ResponseFormat>> {
     match fields.required_text("type")?.as_str() {
         "text" => Ok(None),
-        "json_object" => Ok(Some(match fields.object("json_schema")? {
+        // The second is not documented, but taken: recording `cohere-stream-structured-output-text-3e2ed46b`.
+        "json_object" | "json_schema" => Ok(Some(match fields.object("json_schema")? {
             None => ResponseFormat::JsonObject {},
             Some(schema) => ResponseFormat::JsonSchema {
                 json_schema: JsonSchemaFormat {
