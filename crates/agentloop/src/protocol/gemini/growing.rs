@@ -131,19 +131,20 @@ impl CandidateState {
     ) -> Result<()> {
         let thought = part.raw("thought").is_some_and(|raw| raw.get() == "true");
         let signature = part.take_text("thoughtSignature").filter(|text| !text.is_empty());
-        let mut state = Map::new();
-        if let Some(signature) = &signature {
-            state.insert("thoughtSignature".to_owned(), Value::String(signature.to_string()));
-        }
+        let state = || match &signature {
+            Some(text) => Map::from_iter([("thoughtSignature".to_owned(), Value::from(&**text))]),
+            None => Map::new(),
+        };
         if let Some(raw) = object(&part, "functionCall") {
             let call = raw.read()?;
-            return self.call(&call, state, ids, emitter);
+            return self.call(&call, state(), ids, emitter);
         }
         let is_bare = || part.names().all(|name| name == "thought" || name == "thoughtSignature");
         if part.text("text").is_some() || (signature.is_some() && is_bare()) {
             let text = part.take_text("text").unwrap_or_default();
             return self.text(text, thought, signature.as_deref(), mode, emitter);
         }
+        let mut state = state();
         self.leave(emitter)?;
         emitter.charge(size_of::<Place>())?;
         self.places.push(Place::None);
