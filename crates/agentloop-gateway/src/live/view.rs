@@ -185,6 +185,7 @@ mod tests {
     async fn a_request_is_listed_while_it_runs_and_counted_when_it_ends() {
         let live = Arc::new(Live::default());
         let mut one = record(&live);
+        one.is_stream = true;
         one.follow(&live);
         one.provider = Some("claude".to_owned());
         one.served = Some("claude/x".to_owned());

@@ -226,7 +226,7 @@ fn without_a_disk_the_memory_is_bounded() {
     journal.0.lock().most_waiting = 1_000;
     for number in 0..1_000 {
         journal.reserve(&reserved(&number.to_string())).unwrap();
-        journal.settle(LedgerRow { id: number.to_string(), ..LedgerRow::default() });
+        journal.settle(settled(&number.to_string(), 1));
     }
     assert!(journal.reserve(&reserved("one more")).is_err());
     journal.settle(settled("lost", 1));
