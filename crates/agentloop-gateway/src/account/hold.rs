@@ -70,6 +70,16 @@ struct Held {
     began: Instant,
 }
 
+/// What a call is expected to use and to cost.
+struct Wanted {
+    priced: Option<Priced>,
+    prompt: u64,
+    response: u64,
+    most: Option<Usd>,
+    /// The time in milliseconds of Unix time.
+    now: i64,
+}
+
 impl Accounts {
     /// Begins a call: reserves the most that it is expected to cost, and keeps the row that counts if nothing more is heard.
     ///
@@ -84,26 +94,66 @@ impl Accounts {
         estimate: &Estimate,
         settings: &GatewayLedger,
     ) -> Result<Hold, Error> {
-        let priced = model.map(|model| self.0.prices.of(model));
-        let response = estimate.response(model.map(Arc::as_ref), settings.reserve_tokens);
-        let tier = estimate.tier.as_deref();
-        let time = (self.0.clock)();
-        let most = priced.as_ref().and_then(|it| it.most(estimate.prompt, response, time, tier));
-        if most.is_none() && pass.has_budget() && !settings.allow_unpriced {
-            return Err(without_price(&format!("{}/{}", origin.provider, origin.served)));
-        }
-        let amount = most.unwrap_or_default();
-        let now = in_ms(time);
+        let wanted = self.want(pass, origin, model, estimate, settings)?;
         // First, because it waits: a request that ends while it waits gives it back.
+        let (amount, now) = (wanted.most.unwrap_or_default(), wanted.now);
         let claim = match self.is_shared() {
             true => Box::pin(self.reserve_shared(pass, amount, now, origin.api)).await?,
             false => None,
         };
+        self.hold(pass, origin, wanted, claim)
+    }
+
+    /// Begins a call of a gateway that does not count together with others, which need not wait. See [`reserve`](Self::reserve).
+    ///
+    /// # Errors
+    ///
+    /// When a budget has not enough left, or cannot be applied.
+    pub(crate) fn reserve_alone(
+        &self,
+        pass: &Arc<Pass>,
+        origin: Origin<'_>,
+        model: Option<&Arc<ModelData>>,
+        estimate: &Estimate,
+        settings: &GatewayLedger,
+    ) -> Result<Hold, Error> {
+        let wanted = self.want(pass, origin, model, estimate, settings)?;
+        self.hold(pass, origin, wanted, None)
+    }
+
+    /// Returns the most that a call is expected to cost.
+    fn want(
+        &self,
+        pass: &Pass,
+        origin: Origin<'_>,
+        model: Option<&Arc<ModelData>>,
+        estimate: &Estimate,
+        settings: &GatewayLedger,
+    ) -> Result<Wanted, Error> {
+        let priced = model.map(|model| self.0.prices.of(model));
+        let response = estimate.response(model.map(Arc::as_ref), settings.reserve_tokens);
+        let (tier, prompt, time) = (estimate.tier.as_deref(), estimate.prompt, (self.0.clock)());
+        let most = priced.as_ref().and_then(|it| it.most(prompt, response, time, tier));
+        if most.is_none() && pass.has_budget() && !settings.allow_unpriced {
+            return Err(without_price(&format!("{}/{}", origin.provider, origin.served)));
+        }
+        Ok(Wanted { priced, prompt, response, most, now: in_ms(time) })
+    }
+
+    fn hold(
+        &self,
+        pass: &Arc<Pass>,
+        origin: Origin<'_>,
+        wanted: Wanted,
+        claim: Option<Claim>,
+    ) -> Result<Hold, Error> {
+        let Wanted { priced, prompt, response, most, now } = wanted;
+        let amount = most.unwrap_or_default();
         let starts = self.take(pass, amount, now, origin.api)?;
         let row = LedgerRow {
             outcome: Outcome::Unknown,
             estimated: true,
-            prompt_tokens: estimate.prompt,
+            prompt_tokens: prompt,
             completion_tokens: response,
             usd: most,
             reserved: amount,

@@ -44,7 +44,7 @@ impl Accounts {
     }
 
     /// Returns whether other gateways count together with this one.
-    pub(super) fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         self.0.cluster.get().is_some()
     }
 

@@ -88,7 +88,8 @@ impl Attempts {
             }
             Err(failed) => {
                 hold.fail(&failed.error);
-                self.failed(member, failed).await.map(|()| None)
+                // In a box, because most calls do not fail.
+                Box::pin(self.failed(member, failed)).await.map(|()| None)
             }
         }
     }

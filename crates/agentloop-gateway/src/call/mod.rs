@@ -89,8 +89,12 @@ impl Call {
             served: &member.target.model,
         };
         let model = member.slot.client.priced(&member.target);
-        let settings = &self.state.ledger;
-        self.accounts.reserve(pass, origin, model.as_ref(), estimate, settings).await
+        let (model, settings) = (model.as_ref(), &self.state.ledger);
+        match self.accounts.is_shared() {
+            // In a box, so the requests of a gateway without others do not have room for it.
+            true => Box::pin(self.accounts.reserve(pass, origin, model, estimate, settings)).await,
+            false => self.accounts.reserve_alone(pass, origin, model, estimate, settings),
+        }
     }
 }
 
