@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_returns_as_it_came() {
+    fn every_kind_is_sent_back_unchanged() {
         for citation in [
             json!({"location":{"documentChar":{"documentIndex":0,"end":73,"start":0}},
                    "sourceContent":[{"text":"a"}],"title":"facts"}),

@@ -71,7 +71,7 @@ pub(super) fn encode(
     cache_points::limit(&mut wire_tools, &mut system, &mut wire_messages, &mut warnings);
     params.warnings = warnings;
 
-    tools::put(&mut params, model, request, &prepared.names, wire_tools, forced, has_calls)?;
+    tools::put(&mut params, model, request, &prepared.names, wire_tools, forced)?;
     if !system.is_empty() {
         params.content("system", &cache_points::Blocks(&system))?;
     }
@@ -79,6 +79,9 @@ pub(super) fn encode(
     // The messages are last, so a conversation that grows only appends to what was sent before.
     params.reserve_for(&prepared.messages);
     params.field("messages", &wire_messages)?;
+    if has_calls {
+        tools::put_placeholder(&mut params, request)?;
+    }
     let mut warnings = std::mem::take(&mut params.warnings);
     let mut headers = headers::of_chat(provider, shaped, call == Call::Stream, &mut warnings)?;
     let is_accept = |name: &String| name.eq_ignore_ascii_case(ACCEPT.as_str());

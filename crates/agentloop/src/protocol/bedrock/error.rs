@@ -64,7 +64,7 @@ pub(super) fn of_frame(provider: &str, name: &str, data: &[u8]) -> Error {
     let message = message.or(Some(text.trim()).filter(|_| !value.is_object()));
     let message = message.filter(|message| !message.is_empty()).unwrap_or(name);
     let mut found = json!({ "message": message });
-    // The status of the model's own server says more than that of the exception, if it is an error.
+    // The status of the model's own server counts before that of the exception, if it is an error.
     let original = value.get("originalStatusCode").and_then(Value::as_u64);
     let original = original.filter(|status| (400..600).contains(status));
     let status = original.or_else(|| known(name).map(|known| u64::from(known.status)));
@@ -104,7 +104,8 @@ fn refined(error: Error, name: &str) -> Error {
         Some(kind) if is_general => error.with_kind(kind),
         _ => error,
     };
-    hinted(error.with_code(name))
+    // A code beside the name is that of a server behind the API.
+    hinted(if error.code().is_some() { error } else { error.with_code(name) })
 }
 
 /// Adds what to do where the message does not make it clear: most newer models have no id of their own in a region.

@@ -94,32 +94,26 @@ impl<'a, 'w> Messages<'a, 'w> {
                 Role::Assistant => join(&mut sent.wire_messages, "assistant", blocks, false),
             }
         }
-        for message in &mut sent.wire_messages {
-            match message.role {
-                // The last message of the assistant must not end with white space. It is removed from all of them: the last one
-                // is no longer last when the conversation grows, and what was sent should not change.
-                "assistant" => {
-                    if let Some(Block { body: BlockBody::Text(text), .. }) =
-                        message.content.last_mut()
-                        && text.ends_with(char::is_whitespace)
-                    {
-                        *text = Cow::Owned(text.trim_end().to_owned());
-                    }
-                }
-                _ => self.speak_of_documents(message),
+        // The last message of the assistant must not end with white space. It is removed from all of them: the last one
+        // is no longer last when the conversation grows, and what was sent should not change.
+        for message in sent.wire_messages.iter_mut().filter(|message| message.role == "assistant") {
+            if let Some(Block { body: BlockBody::Text(text), .. }) = message.content.last_mut()
+                && text.ends_with(char::is_whitespace)
+            {
+                *text = Cow::Owned(text.trim_end().to_owned());
             }
         }
         Ok(sent)
     }
 
     /// Adds a text to a message that has documents and no text: the API refuses it.
-    fn speak_of_documents(&mut self, message: &mut WireMessage<'a>) {
+    fn speak_of_documents(&mut self, blocks: &mut Vec<Block<'a>>, at: usize) {
         let is_document = |block: &Block<'_>| matches!(block.body, BlockBody::Document { .. });
         let is_text = |block: &Block<'_>| matches!(block.body, BlockBody::Text(_));
-        if message.content.iter().any(is_document) && !message.content.iter().any(is_text) {
-            message.content.push(Block::text("See the attached document."));
+        if blocks.iter().any(is_document) && !blocks.iter().any(is_text) {
+            blocks.push(Block::text("See the attached document."));
             let why = "a document needs a text beside it: \"See the attached document.\" is added";
-            self.warn(WarningKind::Converted, "messages".to_owned(), why);
+            self.warn(WarningKind::Converted, format!("messages[{at}]"), why);
         }
     }
 
@@ -138,7 +132,9 @@ impl<'a, 'w> Messages<'a, 'w> {
             let why = format!("{} does not accept the name of an author", self.provider.name);
             self.dropped(format!("messages[{at}].name"), &why);
         }
-        self.content(message, at)
+        let mut blocks = self.content(message, at)?;
+        self.speak_of_documents(&mut blocks, at);
+        Ok(blocks)
     }
 
     /// Parts as the provider takes them; what it cannot take is an error, or a warning if the caller is lenient.

@@ -143,13 +143,22 @@ fn may(traits: &ModelTraits, asks_to_think: bool) -> Forced {
     }
 }
 
-/// Stands for tools where the request has none: the API accepts calls and results in a conversation only beside tools.
-fn placeholder() -> Value {
-    json!({ "toolSpec": {
+/// Writes a tool that stands for others where the request has none: the API accepts calls and results in a conversation only
+/// beside tools. It follows the messages, which do not change when the first call is added to them.
+pub(super) fn put_placeholder(params: &mut ParamWriter<'_>, request: &ChatRequest) -> Result<()> {
+    let is_none = request.tool_choice == Some(ToolChoice::None);
+    let has_tools = !request.tools.is_empty() && !is_none;
+    if has_tools || !params.is_sent(Param::Tools) || params.is_renamed(Param::Tools) {
+        return Ok(());
+    }
+    let why = "the conversation has calls of tools, which are accepted only beside tools: a placeholder is sent";
+    params.warn(WarningKind::Converted, Param::Tools.name(), why);
+    let placeholder = json!({ "toolSpec": {
         "name": "unavailable",
         "description": "Never call this: no tool is available.",
         "inputSchema": { "json": { "type": "object", "properties": {} } },
-    } })
+    } });
+    params.content("toolConfig", &json!({ "tools": [placeholder] }))
 }
 
 /// Writes the tools, and which of them must be called. The API has no word for calling none: then no tools are sent.
@@ -160,9 +169,8 @@ pub(super) fn put(
     names: &ToolNames,
     tools: Vec<WireTool<'_>>,
     forced: Forced,
-    has_calls: bool,
 ) -> Result<()> {
-    let mut wire: Vec<Value> = Vec::with_capacity(tools.len() + 1);
+    let mut wire: Vec<Value> = Vec::with_capacity(tools.len());
     for tool in tools {
         wire.push(match tool.body {
             ToolBody::Function(declared) => declared,
@@ -178,12 +186,6 @@ pub(super) fn put(
         let why = "the protocol has no word for it: no tools are sent";
         params.warn(WarningKind::Converted, Param::ToolChoice.name(), why);
         wire.clear();
-    }
-    if wire.is_empty() && has_calls {
-        let why = "the conversation has calls of tools, which are accepted only beside tools: a placeholder is sent";
-        params.warn(WarningKind::Converted, Param::Tools.name(), why);
-        wire.push(placeholder());
-        return params.put(Param::Tools, Some(&wire)).map(drop);
     }
     if request.tools.is_empty() {
         params.drop_without_tools(request);

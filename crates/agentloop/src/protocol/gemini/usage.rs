@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::chat::{Usage, UsageDetails};
-use crate::protocol::fill::{Fill as _, FillFields as _, fill};
+use crate::protocol::fill::{Fill as _, fill};
 use crate::protocol::lenient::{Int, List, Text, absent};
 use crate::protocol::rest::Rest;
 

@@ -278,7 +278,7 @@ fn media_are_bytes_or_in_s3_and_documents_have_unlike_names() {
             { "text": "See the attached document." },
         ])
     );
-    assert_eq!(kinds(&encoded), [("messages", WarningKind::Converted)]);
+    assert_eq!(kinds(&encoded), [("messages[0]", WarningKind::Converted)]);
     let remote = ask("m").user([ContentPart::image_url("https://a.test/b.png")]);
     let error = inspect::encode(&client(), &remote, false).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);

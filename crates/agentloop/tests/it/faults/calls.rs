@@ -30,7 +30,8 @@ impl Call {
     /// Every call in every protocol that has it.
     pub(crate) fn everywhere() -> impl Iterator<Item = (Self, Protocol)> {
         let all = Protocol::ALL.iter().flat_map(|protocol| Self::ALL.map(|call| (call, *protocol)));
-        all.filter(|call| *call != (Self::Embed, Protocol::Anthropic))
+        let embeds = |protocol| !matches!(protocol, Protocol::Anthropic | Protocol::Bedrock);
+        all.filter(move |(call, protocol)| *call != Self::Embed || embeds(*protocol))
     }
 
     /// Whether its responses are streamed to the caller.

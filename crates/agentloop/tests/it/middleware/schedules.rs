@@ -45,7 +45,7 @@ pub(crate) fn fault() -> impl Strategy<Value = Option<Fault>> {
 pub(crate) fn call() -> impl Strategy<Value = (Kind, Protocol)> {
     let kinds = (prop::sample::select(&KINDS[..]), prop::sample::select(&PROTOCOLS[..]));
     kinds.prop_filter("served", |(kind, protocol)| {
-        *kind != Kind::Embed || *protocol != Protocol::Anthropic
+        *kind != Kind::Embed || !matches!(protocol, Protocol::Anthropic | Protocol::Bedrock)
     })
 }
 

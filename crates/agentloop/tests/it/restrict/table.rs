@@ -24,6 +24,7 @@ fn cases() -> Vec<Case> {
         let serves = |row: &&Restriction| match row.protocol {
             Some(Protocol::Anthropic) => matches!(provider.name.as_ref(), "anthropic" | "azure"),
             Some(Protocol::Gemini) => matches!(provider.name.as_ref(), "google" | "vertex"),
+            Some(Protocol::Bedrock) => provider.name == "bedrock",
             _ => false,
         };
         let families = Restriction::families().iter().filter(serves);

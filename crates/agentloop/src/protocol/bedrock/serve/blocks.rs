@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn encrypted_thoughts_are_base64_and_return_as_they_were() {
+    fn encrypted_thoughts_are_base64_and_return_unchanged() {
         for data in ["AAEC", "a-b_c", "", "YWdlbnRsb29wOng=", "ü"] {
             let wrapped = wrap(data);
             assert!(STANDARD.decode(&wrapped).is_ok(), "{data}");

@@ -239,8 +239,12 @@ pub(super) fn exception(kind: ErrorKind, status: Option<u16>) -> &'static str {
 /// Writes the body of a failed call. The name of an exception is in a header, which a body cannot set: it is here too, where older
 /// services of Amazon have it.
 pub(super) fn write_error(error: &Error) -> Bytes {
-    let name = error.code().unwrap_or(exception(error.kind(), error.status()));
-    bytes(&json!({ "message": error.message(), "__type": name }))
+    let mut body = json!({ "message": error.message() });
+    body["__type"] = exception(error.kind(), error.status()).into();
+    if let Some(code) = error.code() {
+        body["code"] = code.into();
+    }
+    bytes(&body)
 }
 
 /// Writes the body of a list of models.
