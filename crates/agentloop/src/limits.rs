@@ -47,6 +47,18 @@ pub const METADATA_REQUEST_WAIT: Duration = Duration::from_secs(1);
 /// The largest response of a service that returns credentials, in bytes.
 pub const MAX_CREDENTIAL_BODY_BYTES: usize = 64 << 10;
 
+/// How long a program that prints a token may take.
+pub const CREDENTIAL_PROGRAM_WAIT: Duration = Duration::from_secs(10);
+
+/// The longest time for which a token is kept. One that claims to be valid for longer is replaced after this time.
+pub const MAX_TOKEN_LIFETIME: Duration = Duration::from_secs(86_400);
+
+/// How long a token is taken to be valid if the service that issued it does not say it.
+pub const DEFAULT_TOKEN_LIFETIME: Duration = Duration::from_secs(600);
+
+/// The longest token that is accepted, in bytes.
+pub const MAX_TOKEN_BYTES: usize = 32 << 10;
+
 /// The largest file with credentials or profiles, in bytes.
 pub const MAX_CREDENTIAL_FILE_BYTES: u64 = 1 << 20;
 

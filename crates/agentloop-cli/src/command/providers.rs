@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use agentloop::credential::CredentialSource;
 use agentloop::provider::Feature;
 use agentloop::{AgentLoop, Provider};
 use serde::Serialize;
@@ -53,8 +54,12 @@ impl Row {
             provider.key.variables().iter().map(|variable| variable.to_string()).collect();
         let address = client.base_url(&provider.name);
         let (state, hint) = match (client.check_key(&provider.name), &address) {
-            (Err(_), _) if !variables.is_empty() && !setup.is_configured(provider) => {
-                (State::KeyMissing, Some(format!("set {}", variables.join(" or "))))
+            (Err(error), _) if !variables.is_empty() && !setup.is_configured(provider) => {
+                let hint = match provider.credential {
+                    CredentialSource::None => format!("set {}", variables.join(" or ")),
+                    _ => format!("{}: {}", error.message(), error.hint().unwrap_or_default()),
+                };
+                (State::KeyMissing, Some(hint))
             }
             (Err(error), _) => (State::KeyUnusable, Some(error.message().to_owned())),
             (_, Err(error)) => (State::AddressMissing, error.hint().map(str::to_owned)),

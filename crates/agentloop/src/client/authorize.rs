@@ -8,7 +8,7 @@ use http::{Request as HttpRequest, Response as HttpResponse};
 use super::Inner;
 use super::secrets::RequestSecrets;
 use crate::credential::{Credential, Environment, Refused};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::provider::Provider;
 use crate::transport::{Body, BoxFuture, SendOptions, Transport};
 
@@ -51,7 +51,9 @@ impl Inner {
         match credential {
             None => transport.send(http, options),
             Some(credential) => {
-                Box::pin(self.transmit_authorized(transport, http, credential, secrets, options))
+                let sending =
+                    self.transmit_authorized(transport, http, credential, secrets, options);
+                Box::pin(async { sending.await.map_err(|error| or_a_key(provider, error)) })
             }
         }
     }
@@ -83,4 +85,14 @@ impl Inner {
             return Ok(response);
         }
     }
+}
+
+/// Adds to the error of a missing credential that a key can be set instead.
+pub(super) fn or_a_key(provider: &Provider, error: Error) -> Error {
+    let variables = provider.key.variables();
+    if error.kind() != ErrorKind::MissingKey || variables.is_empty() {
+        return error;
+    }
+    let hint = error.hint().map(|hint| format!("{hint}; ")).unwrap_or_default();
+    error.with_hint(format!("{hint}or set a key in {}", variables.join(" or ")))
 }

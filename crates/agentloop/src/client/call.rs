@@ -370,7 +370,8 @@ impl Inner {
         let once = super::relay::is_sent_once();
         #[cfg(not(feature = "serve"))]
         let once = false;
-        let options = SendOptions { connect_timeout: timeouts.connect, once };
+        let mut options = SendOptions::default();
+        (options.connect_timeout, options.once) = (timeouts.connect, once);
         let response = self.transmit(provider, outgoing, options);
         let wait = timeouts.idle.unwrap_or(ERROR_BODY_WAIT).min(ERROR_BODY_WAIT);
         async move {

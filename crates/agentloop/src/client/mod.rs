@@ -245,7 +245,8 @@ impl AgentLoop {
     }
 
     /// Returns whether a call to this provider has a key or a [credential](crate::credential): `Ok(true)` if there is one, `Ok(false)` if
-    /// none is needed. Nothing is sent: a credential that a service on the network returns counts as missing.
+    /// none is needed. Nothing is sent: a credential that a service on the network returns counts as missing, unless this is a virtual
+    /// machine of the provider that has such a service.
     ///
     /// # Errors
     ///
@@ -258,7 +259,9 @@ impl AgentLoop {
             (None, Some(credential)) => {
                 let look_up = |name: &str| self.0.registry.variable(name);
                 let checked = credential.check(Environment::new(&look_up));
-                checked.map(|()| true).map_err(|error| error.with_provider(provider.name.as_ref()))
+                checked.map(|()| true).map_err(|error| {
+                    authorize::or_a_key(&provider, error).with_provider(provider.name.as_ref())
+                })
             }
         }
     }

@@ -187,8 +187,8 @@ struct Row {
     key_env: Option<OneOrMany>,
     /// The file with the key, instead of `key_env`. Default: none.
     key_file: Option<PathBuf>,
-    /// What authorizes calls that have no key: `"aws"`, or `{ aws = { profile = "NAME", region = "NAME" } }`. Default: that of the
-    /// built-in provider.
+    /// What authorizes calls that have no key: `"aws"`, `"google"` or `"entra"`, or with settings, for example
+    /// `{ aws = { profile = "NAME", region = "NAME" } }`. Default: that of the built-in provider.
     credential: Option<WrittenSource>,
     /// Headers of every request. A value may contain `${VARIABLE}`. Default: none.
     headers: BTreeMap<String, String>,

@@ -41,7 +41,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     trusted("providers.*.auth", KEY),
     trusted("providers.*.key_env", "reads an environment variable and sends it as the key"),
     trusted("providers.*.key_file", "reads a file and sends it as the key"),
-    trusted("providers.*.credential", "signs requests with the credentials of this machine"),
+    trusted("providers.*.credential", "authorizes requests with the credentials of this machine"),
     trusted("providers.*.headers", REQUEST),
     free("providers.*.strip"),
     trusted("providers.*.rename", REQUEST),

@@ -6,13 +6,31 @@
 //!
 //! - [`TokenCredential`] sends a token that a function obtains, and keeps it until shortly before it expires.
 //! - `AwsCredential` signs requests for Amazon Web Services (feature `bedrock`).
+//! - `GoogleCredential` sends tokens of Google Cloud (feature `google-cloud`).
+//! - `EntraCredential` sends tokens of Microsoft Entra ID (feature `entra`).
 //!
 //! Whatever is obtained is kept in memory only. It is replaced before it expires; while that fails, the old one is used
 //! as long as it is valid. Calls that need it at the same time obtain it once.
 
 #[cfg(feature = "bedrock")]
 mod aws;
+#[cfg(feature = "entra")]
+mod entra;
+#[cfg(all(test, any(feature = "google-cloud", feature = "entra")))]
+mod fake;
+#[cfg(any(feature = "bedrock", feature = "google-cloud", feature = "entra"))]
+mod files;
+#[cfg(feature = "google-cloud")]
+mod google;
+#[cfg(any(feature = "bedrock", feature = "google-cloud", feature = "entra"))]
+mod machine;
+#[cfg(not(all(feature = "bedrock", feature = "google-cloud", feature = "entra")))]
+mod missing;
+#[cfg(any(feature = "google-cloud", feature = "entra"))]
+mod oauth;
 mod refresh;
+#[cfg(any(feature = "bedrock", feature = "google-cloud", feature = "entra"))]
+mod service;
 mod token;
 
 use std::collections::BTreeMap;
@@ -20,8 +38,13 @@ use std::sync::Arc;
 
 #[cfg(feature = "bedrock")]
 pub use aws::AwsCredential;
+#[cfg(feature = "entra")]
+pub use entra::EntraCredential;
+#[cfg(feature = "google-cloud")]
+pub use google::GoogleCredential;
 pub use token::{Token, TokenCredential};
 
+pub use crate::provider::cloud::{EntraSettings, GoogleSettings};
 pub use crate::provider::credential::{
     AwsSettings, Credential, CredentialSource, Environment, Refused,
 };
@@ -36,44 +59,18 @@ pub(crate) fn of(providers: &[Provider]) -> BTreeMap<String, Arc<dyn Credential>
             #[cfg(feature = "bedrock")]
             CredentialSource::Aws(settings) => Arc::new(AwsCredential::new(settings.clone())),
             #[cfg(not(feature = "bedrock"))]
-            CredentialSource::Aws(_) => Arc::new(missing::Missing),
+            CredentialSource::Aws(_) => Arc::new(missing::AWS),
+            #[cfg(feature = "google-cloud")]
+            CredentialSource::Google(settings) => Arc::new(GoogleCredential::new(settings.clone())),
+            #[cfg(not(feature = "google-cloud"))]
+            CredentialSource::Google(_) => Arc::new(missing::GOOGLE),
+            #[cfg(feature = "entra")]
+            CredentialSource::Entra(settings) => Arc::new(EntraCredential::new(settings.clone())),
+            #[cfg(not(feature = "entra"))]
+            CredentialSource::Entra(_) => Arc::new(missing::ENTRA),
             CredentialSource::Custom(credential) => Arc::clone(credential),
         };
         Some((provider.name.to_string(), credential))
     });
     found.collect()
-}
-
-#[cfg(not(feature = "bedrock"))]
-mod missing {
-    use bytes::Bytes;
-    use http::Request;
-
-    use super::{Credential, Environment};
-    use crate::error::{Error, ErrorKind, Result};
-    use crate::provider::transport::BoxFuture;
-
-    /// The credentials of Amazon Web Services, which are not compiled in.
-    #[derive(Debug)]
-    pub(super) struct Missing;
-
-    fn missing() -> Error {
-        let message = "the credentials of Amazon Web Services are not compiled in";
-        Error::new(ErrorKind::Unsupported, message)
-            .with_hint("enable the feature `bedrock` of agentloop")
-    }
-
-    impl Credential for Missing {
-        fn authorize<'a>(
-            &'a self,
-            _: &'a mut Request<Bytes>,
-            _: Environment<'a>,
-        ) -> BoxFuture<'a, Result<()>> {
-            Box::pin(async { Err(missing()) })
-        }
-
-        fn check(&self, _: Environment<'_>) -> Result<()> {
-            Err(missing())
-        }
-    }
 }

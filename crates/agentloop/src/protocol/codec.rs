@@ -180,6 +180,12 @@ pub(crate) trait Codec: Sync {
     #[cfg(feature = "serve")]
     fn server(&self) -> &'static dyn Serve;
 
+    /// Changes the body of a request that is already in the protocol to the form in which `provider` takes it.
+    #[cfg(feature = "serve")]
+    fn adapt_relayed(&self, _provider: &Provider, _call: Call, body: Bytes) -> Bytes {
+        body
+    }
+
     /// Returns whether a JSON schema may describe a list or a single value.
     fn takes_any_root(&self) -> bool {
         false

@@ -10,6 +10,7 @@ use ::http::{HeaderMap, Request};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::cloud::{EntraSettings, GoogleSettings};
 use super::transport::BoxFuture;
 use crate::error::Result;
 
@@ -136,7 +137,7 @@ pub struct Refused<'a> {
 
 /// Where the credential of a provider comes from.
 ///
-/// In `agentloop.toml`: `credential = "aws"`, or `credential = { aws = { profile = "work" } }`.
+/// In `agentloop.toml`: `credential = "aws"`, `"google"` or `"entra"`, or with settings: `credential = { aws = { profile = "work" } }`.
 ///
 /// ```
 /// use agentloop::Provider;
@@ -152,6 +153,10 @@ pub enum CredentialSource {
     None,
     /// The credentials of Amazon Web Services, found as Amazon's own programs find them.
     Aws(AwsSettings),
+    /// The application default credentials of Google Cloud, found as Google's own libraries find them.
+    Google(GoogleSettings),
+    /// Tokens of Microsoft Entra ID, found as Microsoft's own libraries find them.
+    Entra(EntraSettings),
     /// A credential of the program's own.
     Custom(Arc<dyn Credential>),
 }
@@ -195,7 +200,10 @@ impl AwsSettings {
 
 /// How `agentloop.toml` writes the source of a credential.
 #[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "expected \"aws\" or { aws = { … } }")]
+#[serde(
+    untagged,
+    expecting = "expected \"aws\", \"google\", \"entra\", or { aws = { … } } and the like"
+)]
 pub(crate) enum WrittenSource {
     Name(SourceName),
     Settings(SourceSettings),
@@ -205,19 +213,27 @@ pub(crate) enum WrittenSource {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SourceName {
     Aws,
+    Google,
+    Entra,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SourceSettings {
-    aws: AwsSettings,
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SourceSettings {
+    Aws(AwsSettings),
+    Google(GoogleSettings),
+    Entra(EntraSettings),
 }
 
 impl From<WrittenSource> for CredentialSource {
     fn from(written: WrittenSource) -> Self {
-        Self::Aws(match written {
-            WrittenSource::Name(SourceName::Aws) => AwsSettings::default(),
-            WrittenSource::Settings(SourceSettings { aws }) => aws,
-        })
+        match written {
+            WrittenSource::Name(SourceName::Aws) => Self::Aws(AwsSettings::default()),
+            WrittenSource::Name(SourceName::Google) => Self::Google(GoogleSettings::default()),
+            WrittenSource::Name(SourceName::Entra) => Self::Entra(EntraSettings::default()),
+            WrittenSource::Settings(SourceSettings::Aws(settings)) => Self::Aws(settings),
+            WrittenSource::Settings(SourceSettings::Google(settings)) => Self::Google(settings),
+            WrittenSource::Settings(SourceSettings::Entra(settings)) => Self::Entra(settings),
+        }
     }
 }

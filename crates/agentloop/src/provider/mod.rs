@@ -2,6 +2,7 @@
 
 pub(crate) mod body;
 mod capability;
+pub(crate) mod cloud;
 pub(crate) mod credential;
 mod expand;
 mod key;
@@ -47,7 +48,6 @@ use transport::Transport;
 pub(crate) use urls::join;
 
 use crate::chat::{Modality, Protocol};
-use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelCatalog;
 pub use crate::models::{Action, Condition, ModelRestrictions, Restriction};
 use crate::secret::{Secret, mask};
@@ -72,6 +72,8 @@ pub struct Provider {
     pub name: Cow<'static, str>,
     /// Its URL. `${VARIABLE}` is replaced from the environment when a client first uses the provider for a model.
     pub base_url: Cow<'static, str>,
+    /// Hosts that have another name than the one that the variables in the URL give them: that one, and the right one.
+    pub hosts: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     /// The protocol of requests that do not choose another one.
     pub protocol: Protocol,
     /// Its other protocols.
@@ -194,6 +196,7 @@ impl Provider {
         Self {
             name: name.into(),
             base_url: base_url.into(),
+            hosts: Vec::new(),
             protocol: Protocol::OpenAiChat,
             endpoints: Vec::new(),
             auth: Auth::Bearer,
@@ -580,33 +583,6 @@ impl Provider {
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
         self
-    }
-
-    /// Returns the URL, with `${VARIABLE}`s replaced from `environment`. The variable `AGENTLOOP_<NAME>_BASE_URL` replaces
-    /// the whole URL.
-    pub(crate) fn resolve_base_url(
-        &self,
-        environment: impl Fn(&str) -> Option<String>,
-    ) -> Result<Cow<'_, str>> {
-        let mut replaced = String::with_capacity(self.name.len() + 19);
-        replaced.push_str("AGENTLOOP_");
-        let upper = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-        replaced.extend(self.name.chars().map(upper));
-        replaced.push_str("_BASE_URL");
-        let template =
-            environment(&replaced).map_or_else(|| Cow::Borrowed(&*self.base_url), Cow::Owned);
-        if let Cow::Borrowed(template) = template
-            && !template.contains("${")
-        {
-            return Ok(Cow::Borrowed(template.trim_end_matches('/')));
-        }
-        let mut url = expand::expand(&template, &environment).map_err(|variable| {
-            Error::new(ErrorKind::Config, "the base URL is incomplete")
-                .with_provider(self.name.as_ref())
-                .with_hint(format!("set {variable}, which {} names", self.base_url))
-        })?;
-        url.truncate(url.trim_end_matches('/').len());
-        Ok(Cow::Owned(url))
     }
 
     /// Returns what is known of a model: from the provider's rules, and where there is none, from the catalog.

@@ -69,6 +69,8 @@ pub struct SendOptions {
     /// that the server had closed it as idle, and the request is sent again on a new connection. But the server may also have read the
     /// request, and charge for both.
     pub once: bool,
+    /// Whether a redirect is returned as the response that it is, and not followed.
+    pub no_redirects: bool,
 }
 
 impl SendOptions {
@@ -88,5 +90,17 @@ impl SendOptions {
     #[must_use]
     pub fn with_once(self) -> Self {
         Self { once: true, ..self }
+    }
+
+    /// Returns a redirect as the response that it is.
+    ///
+    /// ```
+    /// use agentloop::transport::SendOptions;
+    ///
+    /// assert!(SendOptions::default().without_redirects().no_redirects);
+    /// ```
+    #[must_use]
+    pub fn without_redirects(self) -> Self {
+        Self { no_redirects: true, ..self }
     }
 }

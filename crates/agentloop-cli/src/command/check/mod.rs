@@ -9,6 +9,7 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use agentloop::credential::CredentialSource;
 use agentloop::models::ModelKind;
 use agentloop::transport::HttpTransport;
 use agentloop::{AgentLoop, ModelData, Usage, Usd};
@@ -50,7 +51,13 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let recorder = Recorder::default();
     let mut subject = prepare(args, client, &recorder, setup).await?;
     // Without its key nothing can be checked. The error states where keys are looked up.
-    subject.client.check_key(&subject.provider.name)?;
+    if let Err(error) = subject.client.check_key(&subject.provider.name) {
+        // A credential may come from a service on the network, which is asked with the first request.
+        match subject.provider.credential {
+            CredentialSource::None => return Err(error.into()),
+            _ => setup.notes.print_warning(error.message()),
+        }
+    }
     let estimate = estimate(&subject);
     confirm(args, &subject, estimate, setup).await?;
     let mut rows = Vec::new();

@@ -68,10 +68,15 @@ fn keys(text: &mut String, provider: &Provider) {
     let name = &provider.name;
     text.push_str("## Use it\n\n");
     let _ = match &provider.key {
-        KeySource::EnvIfSet(_) if matches!(provider.credential, CredentialSource::Aws(_)) => {
+        _ if !matches!(provider.credential, CredentialSource::None) => {
+            let (owner, place) = match provider.credential {
+                CredentialSource::Google(_) => ("Google Cloud", "google-cloud"),
+                CredentialSource::Entra(_) => ("Microsoft Entra ID", "microsoft-entra-id"),
+                _ => ("Amazon Web Services", "amazon-web-services"),
+            };
             writeln!(
                 text,
-                "It uses the [credentials of Amazon Web Services](../credentials.md#amazon-web-services). If {} is set, it is sent as the key.",
+                "It uses the [credentials of {owner}](../credentials.md#{place}). If {} is set, it is sent as the key.",
                 variables.join(" or ")
             )
         }
@@ -97,7 +102,11 @@ fn keys(text: &mut String, provider: &Provider) {
         names.dedup();
         names.sort();
         names.dedup();
-        let _ = writeln!(text, "Its URL also needs {}.", names.join(" and "));
+        let known = match provider.credential {
+            CredentialSource::Google(_) => ", unless the credentials name them",
+            _ => "",
+        };
+        let _ = writeln!(text, "Its URL also needs {}{known}.", names.join(" and "));
     }
     let _ = write!(
         text,

@@ -214,7 +214,8 @@ impl Inner {
             let error = error.with_provider(target.provider.name.as_ref());
             secrets.hide(error.with_model(&target.model))
         };
-        let options = SendOptions { connect_timeout: timeouts.connect, once: is_sent_once() };
+        let mut options = SendOptions::default();
+        (options.connect_timeout, options.once) = (timeouts.connect, is_sent_once());
         let sending = self.transmit(&target.provider, outgoing, options);
         let failed = Mutex::new(None);
         let opened = std::pin::pin!(async {
@@ -281,7 +282,14 @@ impl Inner {
         if let Some(query) = &request.query {
             encoded.path = format!("{}?{query}", encoded.path).into();
         }
-        (encoded.body, encoded.warnings) = apply_rules(target, request.body)?;
+        let (body, warnings) = apply_rules(target, request.body)?;
+        let call = match request.operation {
+            Operation::Count => Call::Count,
+            _ if request.stream => Call::Stream,
+            _ => Call::Chat,
+        };
+        encoded.body = codec(target.provider.protocol).adapt_relayed(&target.provider, call, body);
+        encoded.warnings = warnings;
         let auth = target.provider.auth.header_name();
         for (name, value) in &request.headers {
             if Some(name) != auth.as_ref() {
@@ -360,10 +368,10 @@ fn apply_rules(target: &Target, body: Bytes) -> Result<(Bytes, Vec<Warning>)> {
         // The provider reports what is wrong with it.
         Err(_) => return Ok((body, Vec::new())),
     };
-    let warnings = params::apply_to_body(&target.provider, &mut fields);
-    match warnings.is_empty() {
-        true => Ok((body, warnings)),
-        false => Ok((Bytes::from(Value::Object(fields).to_string()), warnings)),
+    let (warnings, is_changed) = params::apply_to_body(&target.provider, &mut fields);
+    match is_changed {
+        true => Ok((Bytes::from(Value::Object(fields).to_string()), warnings)),
+        false => Ok((body, warnings)),
     }
 }
 

@@ -3,10 +3,10 @@
 use http::{Method, Uri};
 
 use super::keys::{Keys, read_served};
-use super::profile::read_file;
-use super::service::{Ask, status_error};
 use crate::credential::Environment;
+use crate::credential::files::read_file;
 use crate::credential::refresh::Fetched;
+use crate::credential::service::{Ask, is_unreachable, status_error};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{CREDENTIAL_REQUEST_WAIT, METADATA_REQUEST_WAIT};
 use crate::provider::urls::is_this_machine;
@@ -121,8 +121,4 @@ fn text(body: &[u8]) -> Result<String> {
     text.map(str::to_owned).ok_or_else(|| {
         Error::new(ErrorKind::Auth, format!("the response of {MACHINE} cannot be read"))
     })
-}
-
-fn is_unreachable(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Connection | ErrorKind::Timeout)
 }

@@ -3,14 +3,13 @@
 mod keys;
 mod metadata;
 mod profile;
-mod service;
 mod sign;
 mod sso;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -20,23 +19,16 @@ use http::{Request, Uri};
 use self::keys::Keys;
 use self::profile::Profile;
 use super::refresh::{Fetched, Refreshing};
-use super::{AwsSettings, Credential, Environment, Refused};
+use super::service::{METADATA, WEB};
+use super::{AwsSettings, Credential, Environment, Refused, machine};
 use crate::calendar::{read_http_date, seconds_since_1970};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{CREDENTIAL_RETRY, MAX_CLOCK_SKEW, MIN_CLOCK_SKEW};
 use crate::provider::transport::BoxFuture;
-use crate::transport::{HttpTransport, Transport};
+use crate::transport::Transport;
 
 /// The name of the service in signatures, unless the settings have another one.
 const SERVICE: &str = "bedrock";
-
-/// Reaches the services of containers and virtual machines, which no proxy can reach.
-static METADATA: LazyLock<Arc<dyn Transport>> = LazyLock::new(|| {
-    let built = HttpTransport::builder().without_proxy().build();
-    Arc::new(built.unwrap_or_else(|_| HttpTransport::new()))
-});
-
-static WEB: LazyLock<Arc<dyn Transport>> = LazyLock::new(|| Arc::new(HttpTransport::new()));
 
 /// Signs requests for Amazon Web Services (SigV4).
 ///
@@ -71,13 +63,16 @@ pub struct AwsCredential {
     /// Set in tests.
     transport: Option<Arc<dyn Transport>>,
     clock: fn() -> SystemTime,
+    /// Returns whether this machine is one of Amazon's.
+    is_amazon: fn() -> bool,
 }
 
 impl AwsCredential {
     /// Creates a credential. Nothing is read before a call needs it.
     pub fn new(settings: AwsSettings) -> Self {
         let (keys, skew) = (Refreshing::default(), AtomicI64::new(0));
-        Self { settings, keys, skew, transport: None, clock: SystemTime::now }
+        let is_amazon = || machine::has_mark("sys_vendor", "Amazon EC2");
+        Self { settings, keys, skew, transport: None, clock: SystemTime::now, is_amazon }
     }
 
     /// Reaches the services that return keys through this transport. By default they are reached over HTTP, those of this machine
@@ -247,6 +242,10 @@ impl Credential for AwsCredential {
 
     fn check(&self, environment: Environment<'_>) -> Result<()> {
         match self.look(environment)? {
+            // Whether it has a role is known only to its metadata service.
+            Found::Nothing if metadata::may_ask_machine(environment) && (self.is_amazon)() => {
+                Ok(())
+            }
             Found::Nothing => Err(nothing(&self.settings)),
             _ => Ok(()),
         }

@@ -1,11 +1,11 @@
 //! The files `~/.aws/config` and `~/.aws/credentials`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::credential::Environment;
+use crate::credential::files::{home, read_file};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::MAX_CREDENTIAL_FILE_BYTES;
 
 /// The settings of one profile, of both files. Those of `credentials` come before those of `config`.
 #[derive(Default)]
@@ -76,33 +76,6 @@ impl Profile {
             "let Amazon's program obtain the keys: eval \"$(aws configure export-credentials --profile {name} --format env)\""
         )))
     }
-}
-
-/// Returns the home folder.
-pub(super) fn home(environment: Environment<'_>) -> Option<PathBuf> {
-    let home = environment.variable("HOME").or_else(|| environment.variable("USERPROFILE"));
-    home.map(PathBuf::from)
-}
-
-/// Reads a file; empty if it does not exist.
-pub(super) fn read_file(path: Option<&Path>) -> Result<String> {
-    let Some(path) = path else { return Ok(String::new()) };
-    let unusable = |why: String| {
-        Error::new(ErrorKind::MissingKey, format!("the file {} {why}", path.display()))
-            .with_hint("correct the file or its permissions")
-    };
-    let length = match std::fs::metadata(path) {
-        Ok(file) if !file.is_file() => return Err(unusable("is not a file".to_owned())),
-        Ok(file) => file.len(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),
-        Err(error) => return Err(unusable(format!("cannot be read: {error}"))),
-    };
-    if length > MAX_CREDENTIAL_FILE_BYTES {
-        return Err(unusable(format!("is larger than {MAX_CREDENTIAL_FILE_BYTES} bytes")));
-    }
-    let bytes =
-        std::fs::read(path).map_err(|error| unusable(format!("cannot be read: {error}")))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Returns the settings of the sections that `is_wanted`; `None` if there is no such section.

@@ -7,12 +7,13 @@ use ring::digest;
 use serde::Deserialize;
 
 use super::keys::{Keys, read_signed_on};
-use super::profile::{Profile, home, read_file};
-use super::service::{Ask, status_error};
+use super::profile::Profile;
 use super::sign::hex;
 use crate::calendar::read_rfc3339;
 use crate::credential::Environment;
+use crate::credential::files::{home, read_file};
 use crate::credential::refresh::Fetched;
+use crate::credential::service::{Ask, status_error};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::CREDENTIAL_REQUEST_WAIT;
 use crate::percent::encode_query_value;

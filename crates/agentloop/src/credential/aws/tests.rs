@@ -109,7 +109,9 @@ impl Lab {
         let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let mut variables: BTreeMap<String, String> = pairs.collect();
         variables.insert("HOME".to_owned(), home.0.display().to_string());
-        let credential = AwsCredential::new(settings).transport(Shared(Arc::clone(&fake)));
+        let mut credential = AwsCredential::new(settings).transport(Shared(Arc::clone(&fake)));
+        // The tests may run on any machine.
+        credential.is_amazon = || false;
         Self { credential, fake, variables, home }
     }
 
@@ -267,6 +269,17 @@ async fn a_machine_returns_keys_for_a_token_of_its_metadata_service() {
     lab.sign().await.unwrap();
     assert_eq!(lab.fake.asked().len(), 3);
     assert!(lab.check().is_err(), "a check does not ask the network");
+    assert_eq!(lab.fake.asked().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn on_a_machine_of_amazon_s_a_check_expects_a_role_and_does_not_ask() {
+    let mut lab = Lab::new(&[]);
+    lab.credential.is_amazon = || true;
+    assert!(lab.check().is_ok() && lab.fake.asked().is_empty());
+    let mut lab = Lab::new(&[("AWS_EC2_METADATA_DISABLED", "true")]);
+    lab.credential.is_amazon = || true;
+    assert!(lab.check().is_err());
 }
 
 #[tokio::test(start_paused = true)]

@@ -232,6 +232,7 @@ impl Route<'_> {
         let Provider {
             name,
             base_url: _, // as it was resolved
+            hosts: _,
             protocol,
             endpoints: _, // as it was resolved
             auth: _,

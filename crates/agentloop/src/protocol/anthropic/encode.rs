@@ -7,7 +7,7 @@ use serde_json::{Map, json};
 
 use super::message::{Conversation, Messages};
 use super::parts::{Block, Content};
-use super::{beta, cache_markers};
+use super::{beta, cache_markers, raw_predict};
 use super::{thinking, tools};
 use crate::chat::{ChatRequest, ResponseFormat, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,6 +15,7 @@ use crate::protocol::output::Shaped;
 use crate::protocol::params::{self, Extra, ParamWriter};
 use crate::protocol::{Call, Encoded, Prepared, headers};
 use crate::provider::model::ModelTraits;
+use crate::provider::quirks::ModelPlace;
 use crate::provider::{Param, Provider, Sampling};
 use crate::schema::{self, Dialect, Sent};
 
@@ -25,8 +26,9 @@ pub(crate) const DEFAULT_MAX_TOKENS: u64 = 8_192;
 /// The most tokens of a complete response when the request has no number: a longer response may outlast the connection.
 const MOST_UNSTREAMED: u64 = 32_000;
 
-/// Fields of `extra_body` that a count of tokens accepts.
-const COUNTED: [&str; 8] = [
+/// Fields of `extra_body`, and defaults, that a count of tokens accepts.
+const COUNTED: [&str; 9] = [
+    "anthropic_version",
     "system",
     "tools",
     "tool_choice",
@@ -53,7 +55,11 @@ pub(super) fn encode(
         ParamWriter::new(provider, shaped, &request.extra_body, Extra::Replaces, fixed);
     params.warnings.extend(prepared.warnings);
 
-    params.field("model", shaped.model)?;
+    let place = provider.quirks.model_place;
+    // The path of a count never has a model.
+    if place == ModelPlace::Body || call == Call::Count {
+        params.field("model", shaped.model)?;
+    }
     let max_tokens = request.max_tokens.unwrap_or_else(|| {
         let most = traits.max_output_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
         let most = if stream { most } else { most.min(MOST_UNSTREAMED) };
@@ -111,10 +117,14 @@ pub(super) fn encode(
     let mut warnings = std::mem::take(&mut params.warnings);
     let mut headers = headers::of_chat(provider, shaped, stream, &mut warnings)?;
     beta::add(&mut headers, &prepared.messages, &wire_tools);
-    let path = if call == Call::Count { "/messages/count_tokens" } else { "/messages" };
+    let path = match (place, call) {
+        (ModelPlace::RawPredict, _) => raw_predict::path(call, shaped.model).into(),
+        (_, Call::Count) => "/messages/count_tokens".into(),
+        (_, Call::Chat | Call::Stream) => "/messages".into(),
+    };
     Ok(Encoded {
         method: Method::POST,
-        path: path.into(),
+        path,
         headers,
         body: params.finish(),
         warnings,

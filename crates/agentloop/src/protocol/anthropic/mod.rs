@@ -10,6 +10,7 @@ mod message;
 mod models;
 mod params;
 mod parts;
+mod raw_predict;
 #[cfg(feature = "serve")]
 mod serve;
 mod stream;
@@ -18,11 +19,18 @@ mod tools;
 mod usage;
 mod wire;
 
+#[cfg(feature = "serve")]
+use bytes::Bytes;
+
+#[cfg(feature = "serve")]
+use super::Call;
 use super::codec::{Codec, delegate};
 use super::{IdPattern, NamePattern, Order, Rules};
 use crate::chat::ChatRequest;
 use crate::provider::Provider;
 use crate::provider::model::ModelTraits;
+#[cfg(feature = "serve")]
+use crate::provider::quirks::ModelPlace;
 
 /// Anthropic's messages.
 pub(super) struct Anthropic;
@@ -39,6 +47,14 @@ impl Codec for Anthropic {
     }
 
     delegate!(shows, encode, place, decoder, models, server);
+
+    #[cfg(feature = "serve")]
+    fn adapt_relayed(&self, provider: &Provider, call: Call, body: Bytes) -> Bytes {
+        match provider.quirks.model_place {
+            ModelPlace::RawPredict => raw_predict::adapt(call, body),
+            _ => body,
+        }
+    }
 
     fn has_json_mode(&self) -> bool {
         false

@@ -18,9 +18,14 @@ pub(crate) fn has_rules(provider: &Provider) -> bool {
     !provider.rules.is_empty() || provider.allow.is_some()
 }
 
-/// Applies the rules of a provider to the body of a request in its protocol.
-pub(crate) fn apply_to_body(provider: &Provider, body: &mut Map<String, Value>) -> Vec<Warning> {
+/// Applies the rules of a provider to the body of a request in its protocol. Returns a warning for each change of what the body has, and
+/// whether there was any change.
+pub(crate) fn apply_to_body(
+    provider: &Provider,
+    body: &mut Map<String, Value>,
+) -> (Vec<Warning>, bool) {
     let mut warnings = Vec::new();
+    let mut has_defaults = false;
     let who = &provider.name;
     for param in Param::ALL.iter().copied() {
         let Some(at) = place(provider, param).path() else { continue };
@@ -65,6 +70,7 @@ pub(crate) fn apply_to_body(provider: &Provider, body: &mut Map<String, Value>) 
                 Param::from_name(name).map_or(Some(name.as_ref()), |param| path(provider, param));
             if let Some(at) = at.filter(|at| get(body, at).is_none()) {
                 set(body, at, value.clone());
+                has_defaults = true;
             }
         }
     }
@@ -82,7 +88,8 @@ pub(crate) fn apply_to_body(provider: &Provider, body: &mut Map<String, Value>) 
             stays
         });
     }
-    warnings
+    let is_changed = has_defaults || !warnings.is_empty();
+    (warnings, is_changed)
 }
 
 fn whole(number: f64) -> Option<i64> {
@@ -133,7 +140,7 @@ mod tests {
 
     fn applied(provider: &Provider, body: Value) -> (Value, Vec<String>) {
         let Value::Object(mut body) = body else { panic!("not an object") };
-        let warnings = apply_to_body(provider, &mut body);
+        let (warnings, _) = apply_to_body(provider, &mut body);
         let subjects = warnings.into_iter().filter_map(|warning| warning.subject).collect();
         (Value::Object(body), subjects)
     }

@@ -81,6 +81,8 @@ pub struct Quirks {
     pub text_format: TextFormat,
     /// Responses protocol: the field of the end user's id.
     pub user_label: UserLabel,
+    /// Anthropic's protocol: where a request names its model.
+    pub model_place: ModelPlace,
     /// Whether tokens can be counted before a call.
     pub token_count: TokenCount,
     /// How the tools are declared that the provider runs itself.
@@ -168,6 +170,18 @@ quirk! {
         /// As the list `reasoning_details`, unchanged, or as `reasoning` if there is no list. OpenRouter (recording
         /// `openrouter-stream-thinking-multi-turn-tool-4a86bf4c`).
         ReasoningDetails,
+    }
+}
+
+quirk! {
+    /// Where a request in Anthropic's protocol names its model.
+    ModelPlace {
+        /// In its body.
+        #[default]
+        Body,
+        /// In its path, which is beside the last segment of the base URL: `…/anthropic/models/MODEL:rawPredict`. Vertex AI (anthropic
+        /// SDK 2.9: `lib/vertex/_client.py`; ai-sdk google-vertex 5.0).
+        RawPredict,
     }
 }
 

@@ -4,18 +4,19 @@
 //! GPT and Claude models applies by that name.
 //!
 //! Sources, read on 2026-11-15: ai-sdk azure 4.0 (`azure-openai-provider.ts`), learn.microsoft.com (API version lifecycle),
-//! anthropic SDK 2.8 (Foundry), and the recordings `azure-*`.
+//! anthropic SDK 2.8 (Foundry), and the recordings `azure-*`. Tokens instead of keys: azure-identity 1.27.
 
 use super::common::{hosted, names};
 use super::families::{claude, gpt};
 use super::openai::{LEAST_OUTPUT, MAKES, server_tools};
 use crate::chat::Protocol;
+use crate::provider::credential::CredentialSource;
 use crate::provider::quirks::{TokenCap, ToolResultImages, UserLabel};
-use crate::provider::{Auth, Param, Provider};
+use crate::provider::{Auth, KeySource, Param, Provider};
 
 impl Provider {
     /// Returns the built-in provider `azure`: Azure OpenAI, with the key in `AZURE_OPENAI_API_KEY` and the name of the
-    /// resource in `AZURE_RESOURCE_NAME`.
+    /// resource in `AZURE_RESOURCE_NAME`. Without a key, tokens of Microsoft Entra ID are used (feature `entra`).
     ///
     /// ```
     /// use agentloop::{AgentLoop, Provider};
@@ -27,7 +28,7 @@ impl Provider {
     /// # Ok::<(), agentloop::Error>(())
     /// ```
     pub fn azure() -> Self {
-        let row = hosted(
+        let mut row = hosted(
             "azure",
             "https://${AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1",
             "AZURE_OPENAI_API_KEY",
@@ -60,6 +61,8 @@ impl Provider {
             list.responses_are_chat = true;
         })
         .telemetry_name("azure.ai.openai");
+        row.key = KeySource::EnvIfSet(names(["AZURE_OPENAI_API_KEY"]));
+        row.credential = CredentialSource::Entra(Default::default());
         claude::extend(gpt::extend(row))
     }
 }

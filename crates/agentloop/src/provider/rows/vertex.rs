@@ -1,52 +1,102 @@
-//! Google's Vertex AI: the models that Google publishes there itself.
+//! Google's Vertex AI: the models that Google publishes there itself, and the Claude models of Anthropic.
 //!
 //! Sources, read on 2026-11-15: ai-sdk google-vertex 5.0 and the recordings `vertex-*` (wire `gemini`). Which embedding
-//! models take more than one text in a call is not documented in one place, so one text is sent in a call.
+//! models take more than one text in a call is not documented in one place, so one text is sent in a call. Claude, read on
+//! 2026-11-18: anthropic SDK 2.9 (`lib/vertex`) and ai-sdk google-vertex 5.0 (which tools there
+//! are; URLs of images, strict tools and JSON schemas are not supported); there are no recordings of it. Hosts: google-genai SDK 3.1 (`_api_client.py`).
 
-use super::common::names;
+use super::common::{names, restrict};
+use super::families::claude;
 use super::google::MAKES;
-use crate::provider::quirks::{FileSearchForm, ServerToolQuirks};
-use crate::provider::{Auth, Provider};
+use crate::chat::Protocol;
+use crate::models::Action;
+use crate::provider::credential::CredentialSource;
+use crate::provider::quirks::{
+    ClientTools, FileSearchForm, ImageInput, ModelPlace, ServerToolQuirks, WebSearchForm,
+};
+use crate::provider::{Auth, KeySource, NativeSchema, Provider};
+
+const URL: &str = "https://${VERTEX_LOCATION}-aiplatform.googleapis.com/v1/projects/${VERTEX_PROJECT}/locations/${VERTEX_LOCATION}/publishers/google";
+
+/// The locations whose hosts are named in another way.
+const HOSTS: [(&str, &str); 3] = [
+    ("global-aiplatform.googleapis.com", "aiplatform.googleapis.com"),
+    ("us-aiplatform.googleapis.com", "aiplatform.us.rep.googleapis.com"),
+    ("eu-aiplatform.googleapis.com", "aiplatform.eu.rep.googleapis.com"),
+];
+
+/// The version of Anthropic's protocol, in the body. Google's documentation and ai-sdk name this one, which corresponds to `2023-06-01`
+/// elsewhere; anthropic SDK 2.9 sends `2026-10-21`, under which fewer parameters are accepted.
+const CLAUDE_VERSION: &str = "vertex-2023-10-16";
 
 impl Provider {
-    /// Returns the built-in provider `vertex`: Google's Vertex AI.
+    /// Returns the built-in provider `vertex`: Google's Vertex AI, with models of Google and of Anthropic.
     ///
-    /// The access token is in `VERTEX_ACCESS_TOKEN`, the project in `VERTEX_PROJECT` and the location in
-    /// `VERTEX_LOCATION`. The library does not obtain tokens.
+    /// Without a token in `VERTEX_ACCESS_TOKEN`, the application default credentials of Google Cloud are used (feature
+    /// `google-cloud`). They also name the project and the location, if `VERTEX_PROJECT` and `VERTEX_LOCATION` are not set.
     ///
     /// ```
-    /// use agentloop::{AgentLoop, Provider};
+    /// use agentloop::{AgentLoop, ChatRequest, Provider, inspect};
     ///
     /// let ai = AgentLoop::builder()
     ///     .provider(Provider::vertex().key("ya29.example"))
     ///     .env("VERTEX_PROJECT", "example")
-    ///     .env("VERTEX_LOCATION", "us-central1")
+    ///     .env("VERTEX_LOCATION", "global")
     ///     .build()?;
+    /// let request = ChatRequest::new("vertex/claude-opus-4-8").user("Hello");
+    /// let encoded = inspect::encode(&ai, &request, false)?;
+    /// assert_eq!(
+    ///     encoded.url,
+    ///     "https://aiplatform.googleapis.com/v1/projects/example/locations/global/publishers/anthropic/models/claude-opus-4-8:rawPredict"
+    /// );
     /// # Ok::<(), agentloop::Error>(())
     /// ```
     pub fn vertex() -> Self {
-        Self::gemini_compatible(
-            "vertex",
-            "https://${VERTEX_LOCATION}-aiplatform.googleapis.com/v1/projects/${VERTEX_PROJECT}/locations/${VERTEX_LOCATION}/publishers/google",
-        )
-        .modalities([])
-        .key_env("VERTEX_ACCESS_TOKEN")
-        .auth(Auth::Bearer)
-        .quirks(|q| {
-            q.embeddings.batch = Some(1);
+        let claude = Self::anthropic_compatible("vertex", URL).auth(Auth::Bearer).quirks(|q| {
+            q.model_place = ModelPlace::RawPredict;
+            q.images = ImageInput::DataOnly;
+            q.client_tools = ClientTools::Versioned;
             q.server_tools = ServerToolQuirks {
-                file_search: FileSearchForm::Refused,
-                ..ServerToolQuirks::default().without_chat()
+                web_search: WebSearchForm::Protocol,
+                ..ServerToolQuirks::refused()
             };
-        })
-        .without_model_list()
-        .makes(MAKES)
-        .listing(|list| {
-            list.models_dev = Some("google-vertex".into());
-            list.set_litellm([("vertex_ai-language-models", ""), ("vertex_ai-embedding-models", "")]);
-            // The URL ends in `publishers/google`: models of other publishers have another one.
-            list.only = names(["gemini*", "gemma*", "text-*", "embedding*"]);
-        })
-        .telemetry_name("gcp.vertex_ai")
+        });
+        let claude = claude.default_field("anthropic_version", CLAUDE_VERSION);
+        let row = Self::gemini_compatible("vertex", URL)
+            .modalities([])
+            .auth(Auth::Bearer)
+            .quirks(|q| {
+                q.embeddings.batch = Some(1);
+                q.server_tools = ServerToolQuirks {
+                    file_search: FileSearchForm::Refused,
+                    ..ServerToolQuirks::default().without_chat()
+                };
+            })
+            .speaks_as(claude)
+            .without_model_list()
+            .makes(MAKES)
+            .listing(|list| {
+                list.models_dev = Some("google-vertex".into());
+                list.set_litellm([
+                    ("vertex_ai-language-models", ""),
+                    ("vertex_ai-embedding-models", ""),
+                ]);
+                // Models of other publishers have another URL or another protocol.
+                list.only = names(["gemini*", "gemma*", "text-*", "embedding*"]);
+            })
+            .telemetry_name("gcp.vertex_ai")
+            .restriction(
+                restrict("vertex-claude", Action::Speak(Protocol::Anthropic))
+                    .models(["claude-*"])
+                    .reason("the models of Anthropic have a protocol of their own")
+                    .source("anthropic SDK 2.9: lib/vertex/_client.py"),
+            );
+        let rules = claude::models().into_iter();
+        let rules = rules.map(|rule| rule.with_json_schema(NativeSchema::No));
+        let mut row = rules.fold(row, Self::model);
+        row.key = KeySource::EnvIfSet(names(["VERTEX_ACCESS_TOKEN"]));
+        row.credential = CredentialSource::Google(Default::default());
+        row.hosts = HOSTS.map(|(from, to)| (from.into(), to.into())).into();
+        row
     }
 }

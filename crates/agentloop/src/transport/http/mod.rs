@@ -130,7 +130,7 @@ impl Shared {
     ) -> Result<Response<Body>> {
         for _ in 0..=redirect::MAX_REDIRECTS {
             let mut response = self.exchange(request, options).await?;
-            if redirect::follow(request, &response)? {
+            if !options.no_redirects && redirect::follow(request, &response)? {
                 continue;
             }
             let decoder = compression::decoder(response.headers_mut());

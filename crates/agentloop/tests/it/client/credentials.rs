@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use agentloop::credential::{
-    AwsSettings, Credential, CredentialSource, Environment, Refused, Token, TokenCredential,
+    AwsSettings, Credential, CredentialSource, EntraSettings, Environment, GoogleSettings, Refused,
+    Token, TokenCredential,
 };
 use agentloop::middleware::Retry;
 use agentloop::{
@@ -237,7 +238,29 @@ fn a_credential_is_written_as_a_name_or_as_a_table() {
     assert_eq!(settings(parse("'aws'").unwrap()), AwsSettings::default());
     let named = settings(parse("{ aws = { profile = 'work', region = 'eu-west-1' } }").unwrap());
     assert_eq!(named, AwsSettings::default().profile("work").region("eu-west-1"));
-    for wrong in ["'azure'", "{ aws = { profil = 'x' } }", "{ gcp = {} }", "7", "[]"] {
+    let google = "{ google = { file = '~/g.json', project = 'p', quota_project = 'q' } }";
+    let google = match parse(google).unwrap() {
+        CredentialSource::Google(settings) => settings,
+        other => panic!("{other:?}"),
+    };
+    let expected = GoogleSettings::default().file("~/g.json").project("p").quota_project("q");
+    assert_eq!(google, expected);
+    assert!(matches!(parse("'google'").unwrap(), CredentialSource::Google(_)));
+    let entra = match parse("{ entra = { cli = false, scope = 's' } }").unwrap() {
+        CredentialSource::Entra(settings) => settings,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(entra, EntraSettings::default().scope("s").without_cli());
+    assert!(matches!(parse("'entra'").unwrap(), CredentialSource::Entra(_)));
+    for wrong in [
+        "'azure'",
+        "{ aws = { profil = 'x' } }",
+        "{ gcp = {} }",
+        "{ aws = {}, google = {} }",
+        "{ entra = { cli = 'no' } }",
+        "7",
+        "[]",
+    ] {
         let error = parse(wrong).unwrap_err();
         assert!(error.message().contains("aws"), "{error}");
     }

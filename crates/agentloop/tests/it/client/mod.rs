@@ -16,3 +16,4 @@ mod retry;
 mod routing;
 mod text_stream;
 mod timeouts;
+mod vertex;

@@ -158,9 +158,10 @@ pub(super) fn find<'a>(model: &'a str, named: Option<&str>) -> Result<Model<'a>,
         return Err(format!("`{prefix}` is not a provider of agentloop"));
     };
     if family.provider == "vertex"
-        && !(name == "*" || name.starts_with("gemini") || name.starts_with("gemma"))
+        && name != "*"
+        && !["gemini", "gemma", "claude-"].iter().any(|start| name.starts_with(start))
     {
-        return Err(format!("`{name}` is not a model that Google publishes on Vertex AI"));
+        return Err(format!("`{name}` is neither a model of Google nor of Anthropic on Vertex AI"));
     }
     if name.is_empty() {
         return Err("it names no model".to_owned());
@@ -244,7 +245,8 @@ mod tests {
             assert_eq!(ours(theirs), expected);
         }
         assert!(ours("llama3").contains("names no provider"));
-        assert!(ours("vertex_ai/claude-sonnet-4").contains("not a model that Google publishes"));
+        assert_eq!(ours("vertex_ai/claude-sonnet-4"), "vertex/claude-sonnet-4");
+        assert!(ours("vertex_ai/mistral-large").contains("neither a model of Google"));
         let named = find("my-model", Some("hosted_vllm")).unwrap();
         assert_eq!((named.family.provider, named.name), ("vllm", "my-model"));
     }

@@ -120,7 +120,7 @@ fn reason(name: &str) -> &'static str {
         "vertex_project" => "set VERTEX_PROJECT in the environment",
         "vertex_location" => "set VERTEX_LOCATION in the environment",
         "vertex_credentials" => {
-            "tokens are not obtained; set VERTEX_ACCESS_TOKEN in the environment"
+            "set GOOGLE_APPLICATION_CREDENTIALS in the environment, or `credential = { google = { file = \"…\" } }` of [providers.vertex]"
         }
         "temperature" | "max_tokens" | "top_p" | "seed" | "stop" | "max_completion_tokens" => {
             "parameters of one model cannot be preset; `defaults` of [providers] holds for all models of a provider"

@@ -3,6 +3,7 @@
 use http::{HeaderMap, Method};
 use serde_json::{Map, Value};
 
+use super::super::raw_predict;
 use super::{blocks, messages, settings, tools};
 use crate::chat::{ChatMessage, ChatRequest, MessageContent, Stop};
 use crate::error::{Error, Result};
@@ -14,10 +15,14 @@ use crate::protocol::serve::{Operation, ServedChat, StreamFraming, refused};
 /// request, so it would invalidate the prompt cache of any provider but Anthropic, which removes it.
 const BILLING_HEADER: &str = "x-anthropic-billing-header:";
 
-/// Returns what a call asks for, by its method, the end of its path and the version that it names.
+/// Returns what a call asks for, by its method, the end of its path and the version that it names. Both forms of paths are known: that of
+/// Anthropic, and that of Vertex AI, which names the model.
 pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     if method == Method::POST {
+        if let Some((_, is_count)) = raw_predict::read_path(path) {
+            return Some(if is_count { Operation::Count } else { Operation::Chat });
+        }
         return if path.ends_with("/messages") {
             Some(Operation::Chat)
         } else if path.ends_with("/messages/count_tokens") {
@@ -40,8 +45,14 @@ pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<
 /// # Errors
 ///
 /// When the body is not a JSON object, or a known field has a form that cannot be read.
-pub(super) fn read_chat(_: &str, body: &[u8]) -> Result<ServedChat> {
+pub(super) fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
     let mut fields = read_object(body)?;
+    if let Some((model, is_count)) = raw_predict::read_path(path) {
+        fields.remove("anthropic_version");
+        if !is_count {
+            fields.insert("model".to_owned(), model.into());
+        }
+    }
     if fields.any("thread").is_some() {
         return Err(no_threads());
     }

@@ -18,7 +18,7 @@ pub(in crate::provider::rows) fn extend(row: Provider) -> Provider {
 }
 
 /// Returns what is known of the models.
-pub(super) fn models() -> Vec<ModelRule> {
+pub(in crate::provider::rows) fn models() -> Vec<ModelRule> {
     const LONG: u64 = 128_000;
     let newest = |pattern: &'static str| {
         ModelRule::new(pattern)

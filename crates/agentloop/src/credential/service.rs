@@ -1,17 +1,28 @@
-//! Requests to the services that return keys.
+//! Requests to the services that return keys and tokens.
 
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request};
+use http::{HeaderMap, HeaderValue, Method, Request};
 use tokio::time::timeout;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_CREDENTIAL_BODY_BYTES;
 use crate::secret::Secret;
-use crate::transport::{SendOptions, Transport};
+use crate::transport::{HttpTransport, SendOptions, Transport};
 
-/// A request to a service that returns keys.
+/// Reaches the services of containers and virtual machines, which no proxy can reach.
+pub(super) static METADATA: LazyLock<Arc<dyn Transport>> = LazyLock::new(|| {
+    let built = HttpTransport::builder().without_proxy().build();
+    Arc::new(built.unwrap_or_else(|_| HttpTransport::new()))
+});
+
+/// Reaches the services of the public network.
+pub(super) static WEB: LazyLock<Arc<dyn Transport>> =
+    LazyLock::new(|| Arc::new(HttpTransport::new()));
+
+/// A request to a service that returns keys or tokens. Redirects are not followed.
 pub(super) struct Ask<'a> {
     /// The service, for errors.
     pub(super) service: &'a str,
@@ -22,20 +33,31 @@ pub(super) struct Ask<'a> {
     pub(super) wait: Duration,
 }
 
+/// The response of a service.
+pub(super) struct Responded {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
 impl Ask<'_> {
-    /// Sends the request and returns the status and the body.
+    /// Sends the request, with `content`, and returns the response of any status.
     ///
     /// # Errors
     ///
     /// When there is no response in time, or it is too large. The error is temporary.
-    pub(super) async fn send(self, transport: &dyn Transport) -> Result<(u16, Bytes)> {
+    pub(super) async fn respond(
+        self,
+        transport: &dyn Transport,
+        content: Bytes,
+    ) -> Result<Responded> {
         let Self { service, method, url, headers, wait } = self;
         let failed = |error: Error| {
             let message = format!("{service}: {}", error.message());
             Error::new(error.kind(), message).with_retryable(error.is_retryable())
         };
         let mut request =
-            Request::builder().method(method).uri(url).body(Bytes::new()).map_err(|_| {
+            Request::builder().method(method).uri(url).body(content).map_err(|_| {
                 failed(Error::new(ErrorKind::Config, "the URL of the service is not valid"))
             })?;
         for (name, secret) in headers {
@@ -45,11 +67,11 @@ impl Ask<'_> {
             value.set_sensitive(true);
             request.headers_mut().insert(name, value);
         }
-        let options = SendOptions::default().with_connect_timeout(wait);
+        let options = SendOptions::default().with_connect_timeout(wait).without_redirects();
         let exchange = async {
-            let response = transport.send(request, options).await?;
-            let status = response.status().as_u16();
-            Ok((status, response.into_body().collect(MAX_CREDENTIAL_BODY_BYTES).await?))
+            let (head, body) = transport.send(request, options).await?.into_parts();
+            let body = body.collect(MAX_CREDENTIAL_BODY_BYTES).await?;
+            Ok(Responded { status: head.status.as_u16(), headers: head.headers, body })
         };
         match timeout(wait, exchange).await {
             Ok(done) => done.map_err(failed),
@@ -60,7 +82,19 @@ impl Ask<'_> {
         }
     }
 
+    /// Sends the request and returns the status and the body.
+    ///
+    /// # Errors
+    ///
+    /// As [`respond`](Self::respond).
+    #[cfg(feature = "bedrock")]
+    pub(super) async fn send(self, transport: &dyn Transport) -> Result<(u16, Bytes)> {
+        let Responded { status, body, .. } = self.respond(transport, Bytes::new()).await?;
+        Ok((status, body))
+    }
+
     /// Sends the request and returns the body of a response of status 200.
+    #[cfg(feature = "bedrock")]
     pub(super) async fn send_ok(self, transport: &dyn Transport) -> Result<Bytes> {
         let service = self.service.to_owned();
         match self.send(transport).await? {
@@ -76,4 +110,9 @@ pub(super) fn status_error(service: &str, status: u16) -> Error {
     let is_temporary = status == 429 || status >= 500;
     let kind = if is_temporary { ErrorKind::Server } else { ErrorKind::Auth };
     Error::new(kind, message).with_retryable(is_temporary)
+}
+
+/// Returns whether an error means that there is no such service on this network.
+pub(super) fn is_unreachable(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Connection | ErrorKind::Timeout)
 }

@@ -1,0 +1,107 @@
+//! Requests whose path names the model and the call. Only Google's Vertex AI serves this protocol in this way, so no other folder has
+//! such a file.
+//!
+//! Sources: anthropic SDK 2.9 for Python (`lib/vertex/_client.py`) and ai-sdk google-vertex 5.0.
+
+#[cfg(feature = "serve")]
+use std::borrow::Cow;
+
+#[cfg(feature = "serve")]
+use bytes::Bytes;
+#[cfg(feature = "serve")]
+use serde_json::{Map, Value};
+
+use crate::percent;
+use crate::protocol::Call;
+
+/// What takes the place of the model in the path of a count.
+const COUNT: &str = "count-tokens";
+
+const WHOLE: &str = "rawPredict";
+const STREAMED: &str = "streamRawPredict";
+
+/// Returns the path of a call. The base URL ends in the publisher `google`, beside which `anthropic` is.
+pub(super) fn path(call: Call, model: &str) -> String {
+    let method = if call == Call::Stream { STREAMED } else { WHOLE };
+    let model = match call {
+        Call::Count => COUNT.to_owned(),
+        // `claude-sonnet-4-5@20250929` keeps its sign.
+        _ => percent::encode_query_value(model).replace("%40", "@"),
+    };
+    format!("/../anthropic/models/{model}:{method}")
+}
+
+/// Changes a body that was written for Anthropic itself: takes the model out, which a count keeps.
+#[cfg(feature = "serve")]
+pub(super) fn adapt(call: Call, body: Bytes) -> Bytes {
+    if call == Call::Count {
+        return body;
+    }
+    // The provider reports what is wrong with another body.
+    let Ok(mut fields) = serde_json::from_slice::<Map<String, Value>>(&body) else { return body };
+    match fields.remove("model") {
+        Some(_) => Bytes::from(Value::Object(fields).to_string()),
+        None => body,
+    }
+}
+
+/// Reads the end of a path: the model, and whether its tokens are counted. Returns `None` for other paths.
+#[cfg(feature = "serve")]
+pub(super) fn read_path(path: &str) -> Option<(Cow<'_, str>, bool)> {
+    let path = path.split('?').next().unwrap_or_default();
+    let (place, method) = path.rsplit_once(':')?;
+    if method != WHOLE && method != STREAMED {
+        return None;
+    }
+    let (_, model) = place.rsplit_once("/models/")?;
+    let model = match percent::decode(model) {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+    };
+    let is_count = model == COUNT;
+    Some((model, is_count))
+}
+
+#[cfg(all(test, feature = "serve"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_the_model_and_the_call() {
+        for (call, model, expected) in [
+            (Call::Chat, "claude-opus-4-8", "/../anthropic/models/claude-opus-4-8:rawPredict"),
+            (
+                Call::Stream,
+                "claude-sonnet-4-5@20250929",
+                "/../anthropic/models/claude-sonnet-4-5@20250929:streamRawPredict",
+            ),
+            (Call::Count, "claude-opus-4-8", "/../anthropic/models/count-tokens:rawPredict"),
+            // Nothing of a name leaves its segment.
+            (Call::Chat, "../x:y;z?a#b", "/../anthropic/models/..%2Fx%3Ay%3Bz%3Fa%23b:rawPredict"),
+        ] {
+            let path = path(call, model);
+            assert_eq!(path, expected);
+            let (read, is_count) = read_path(&path).unwrap();
+            assert_eq!(is_count, call == Call::Count);
+            assert!(is_count || read == model, "{read}");
+        }
+        for other in
+            ["/v1/messages", "/v1/models/m:generateContent", "/v1/models/m", ":rawPredict", ""]
+        {
+            assert_eq!(read_path(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_relayed_body_has_no_model() {
+        let adapt = |call, body: &str| adapt(call, Bytes::copy_from_slice(body.as_bytes()));
+        let body = r#"{"max_tokens":9,"model":"m","messages":[]}"#;
+        let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();
+        let expected = serde_json::json!({ "max_tokens": 9, "messages": [] });
+        assert_eq!(read(&adapt(Call::Stream, body)), expected);
+        assert_eq!(adapt(Call::Count, body), body);
+        for other in ["", "[]", "{", "7", r#"{"messages":[]}"#] {
+            assert_eq!(adapt(Call::Chat, other), other);
+        }
+    }
+}
