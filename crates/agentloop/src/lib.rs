@@ -203,7 +203,7 @@ guide! {
     Readme: "README.md",
     Agent: "docs/agent.md",
     Approval: "docs/approval.md",
-    Batch: "docs/batch.md",
+    BatchGuide: "docs/batch.md",
     Cache: "docs/cache.md",
     Conversations: "docs/conversations.md",
     Costs: "docs/costs.md",

@@ -237,6 +237,17 @@ fn help_of_batch() {
           --max-cost <USD>
               Stop when this many US dollars are spent, for example 2.50. Rows that are being processed are finished
 
+          --provider-batch
+              Submit the rows to the batch API of the provider, wait until it has processed them, and write the results.
+              
+              Batches cost less, and may take a day. The state is kept beside the file of --output, in FILE.batch: after Ctrl-C, `agentloop batches watch FILE` or --resume continues.
+
+          --detach
+              With --provider-batch: do not wait. `agentloop batches fetch FILE` writes the results later
+
+          --interval <N>
+              With --provider-batch: request the state of the batch every N seconds at first [default: 5; it grows to 60]
+
           --dry-run
               Send nothing: print the first three requests and the estimated price
 

@@ -20,6 +20,8 @@ fn the_help_lists_the_commands_and_exit_codes() {
       chat         Send a prompt to a model and print its response. With tools, the model calls them until it has finished
       demo         Take a short tour with simulated providers, without a key and without a network
       batch        Send every row of a file to a model, and write the responses as JSON lines
+      batches      Continue, cancel and list batches that a provider processes
+      files        Upload, list, download and delete files that a provider stores
       encode       Print the HTTP request for a chat request, without sending it
       decode       Decode the raw bytes of a provider's response, without using the network
       embed        Convert texts to embedding vectors

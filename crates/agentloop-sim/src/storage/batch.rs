@@ -82,7 +82,7 @@ impl Simulator {
             return Err(refused("the batch has no requests"));
         }
         batch.behaviour = self.batches;
-        batch.rows = rows.into_iter().map(|row| self.process(dialect, row, style)).collect();
+        batch.rows = rows.iter().map(|row| self.process(dialect, row, style)).collect();
         let mut stored = self.storage.lock();
         if stored.batches.len() >= MAX_STORED {
             return Err(refused("the simulator stores no more batches"));
@@ -94,7 +94,7 @@ impl Simulator {
     }
 
     /// Processes a request as if it had arrived alone.
-    fn process(&self, dialect: Dialect, row: Row, style: UsageStyle) -> (bool, Value) {
+    fn process(&self, dialect: Dialect, row: &Row, style: UsageStyle) -> (bool, Value) {
         let protocol = match dialect {
             Dialect::Purpose if row.path.ends_with("/responses") => Protocol::OpenAiResponses,
             Dialect::Purpose | Dialect::Jobs => Protocol::OpenAiChat,
@@ -110,7 +110,7 @@ impl Simulator {
             Some(reply) => {
                 let mut bytes = Vec::new();
                 for piece in reply.body {
-                    // A response that breaks off or is too large is not one.
+                    // A response that is cut off or too large is not one.
                     match piece {
                         Piece::Bytes(more) if bytes.len() + more.len() <= MAX_ROW_BYTES => {
                             bytes.extend_from_slice(&more);
@@ -127,7 +127,7 @@ impl Simulator {
         };
         let body: Option<Value> = serde_json::from_slice(&body).ok();
         let is_ok = status == 200 && body.is_some();
-        let broken = json!({ "error": { "message": "the simulated response broke off", "type": "server_error" } });
+        let broken = json!({ "error": { "message": "the simulated response was cut off", "type": "server_error" } });
         let body = body.unwrap_or(broken);
         let id = &row.custom_id;
         let line = match dialect {

@@ -228,7 +228,7 @@ async fn a_handle_that_was_changed_does_no_harm() {
     assert!(ai.batches().results(&other).await.is_ok(), "the id is one segment of the path");
     let other = change(&|json| json["id"] = json!("..")).unwrap();
     assert_eq!(ai.batches().status(&other).await.unwrap_err().kind(), ErrorKind::InvalidRequest);
-    let other = change(&|json| json["provider"] = json!("nobody-knows")).unwrap();
+    let other = change(&|json| json["provider"] = json!("not-known")).unwrap();
     assert_eq!(ai.batches().status(&other).await.unwrap_err().kind(), ErrorKind::UnknownProvider);
     let other = change(&|json| json["provider"] = json!("deepseek")).unwrap();
     assert_eq!(ai.batches().status(&other).await.unwrap_err().kind(), ErrorKind::Unsupported);
