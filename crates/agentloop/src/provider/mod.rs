@@ -584,24 +584,6 @@ impl Provider {
         self.transport = Some(Arc::new(transport));
         self
     }
-
-    /// Returns what is known of a model: from the provider's rules, and where there is none, from the catalog.
-    pub(crate) fn model_traits(&self, model: &str) -> model::ModelTraits {
-        let mut traits = self.ruled_traits(model);
-        traits.complete(&self.catalog.hints(&self.name, model));
-        traits
-    }
-
-    /// Returns whether `model` accepts thinking that `maker`, another model of the provider, signed.
-    pub(crate) fn takes_signatures(&self, model: &str, maker: &str) -> bool {
-        let free = |model| self.ruled_traits(model).signatures == Signatures::OfProvider;
-        model::is_same(model, maker) || (free(model) && free(maker))
-    }
-
-    /// Returns what is known of a model by the provider's own rules, or by those of the families that its protocol serves.
-    pub(crate) fn ruled_traits(&self, model: &str) -> model::ModelTraits {
-        model::traits_of(self.model_rule(model), model)
-    }
 }
 
 impl fmt::Debug for Provider {

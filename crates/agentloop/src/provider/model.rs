@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::Provider;
 use super::rows::families::think_tags;
 use crate::chat::{Efforts, Protocol};
 use crate::models::{Hints, pattern};
@@ -359,6 +360,26 @@ pub(crate) fn traits_of(rule: Option<&ModelRule>, model: &str) -> ModelTraits {
         traits.think_tags = think_tags::of(model);
     }
     traits
+}
+
+impl Provider {
+    /// Returns what is known of a model: from the provider's rules, and where there is none, from the catalog.
+    pub(crate) fn model_traits(&self, model: &str) -> ModelTraits {
+        let mut traits = self.ruled_traits(model);
+        traits.complete(&self.catalog.hints(&self.name, model));
+        traits
+    }
+
+    /// Returns whether `model` accepts thinking that `maker`, another model of the provider, signed.
+    pub(crate) fn takes_signatures(&self, model: &str, maker: &str) -> bool {
+        let free = |model| self.ruled_traits(model).signatures == Signatures::OfProvider;
+        is_same(model, maker) || (free(model) && free(maker))
+    }
+
+    /// Returns what is known of a model by the provider's own rules, or by those of the families that its protocol serves.
+    pub(crate) fn ruled_traits(&self, model: &str) -> ModelTraits {
+        traits_of(self.model_rule(model), model)
+    }
 }
 
 #[cfg(test)]
