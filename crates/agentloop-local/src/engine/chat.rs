@@ -16,7 +16,8 @@ use crate::stop::StopFilter;
 #[derive(Debug)]
 pub(super) struct Chat {
     job: Box<ChatJob>,
-    _busy: Busy,
+    /// Given up before the end is sent, so that the caller finds the model free.
+    busy: Option<Busy>,
     /// The tokens to evaluate: those of the prompt that the cache does not have, and later the last chosen one.
     pub(super) todo: std::collections::VecDeque<LlamaToken>,
     sampler: Sampler,
@@ -48,7 +49,7 @@ impl Chat {
             stop: StopFilter::new(&job.stop),
             limit: job.max_tokens.unwrap_or(u64::MAX).min(limit).max(1),
             job,
-            _busy: busy,
+            busy: Some(busy),
             todo: todo.iter().copied().collect(),
             sampler,
             characters: Characters::default(),
@@ -130,12 +131,14 @@ impl Chat {
             self.waiting.push_back(Piece::Text(shown));
         }
         let is_truncated = is_truncated && !is_stopped;
+        self.busy = None;
         self.waiting.push_back(Piece::Done { is_truncated, completion_tokens: self.written });
         self.is_done = true;
     }
 
     /// Ends the chat with an error.
     pub(super) fn fail(&mut self, error: Error) {
+        self.busy = None;
         self.waiting.push_back(Piece::Failed(error));
         self.is_done = true;
     }

@@ -22,7 +22,7 @@ pub(super) struct Embedding<'a> {
     vectors: Vec<Vec<f32>>,
     context: Option<LlamaContext<'a>>,
     out: Option<oneshot::Sender<Result<Embedded>>>,
-    _busy: Busy,
+    busy: Option<Busy>,
 }
 
 impl<'a> Embedding<'a> {
@@ -38,7 +38,7 @@ impl<'a> Embedding<'a> {
             vectors: Vec::with_capacity(job.texts.len()),
             context: None,
             out: Some(job.out),
-            _busy: busy,
+            busy: Some(busy),
         }
     }
 
@@ -66,6 +66,7 @@ impl<'a> Embedding<'a> {
                 }
             },
         };
+        self.busy = None;
         if let Some(out) = self.out.take() {
             drop(out.send(result));
         }

@@ -58,10 +58,8 @@ impl Sampler {
                 token = chosen(&candidates)?;
             }
         }
-        let logprob = match self.logprobs {
-            Some(top) => Some(logprob_of(model, context.get_logits_ith(index), token, top)),
-            None => None,
-        };
+        let logprob =
+            self.logprobs.map(|top| logprob_of(model, context.get_logits_ith(index), token, top));
         if !model.vocab().is_eog(token) {
             self.chain.try_accept(token).map_err(|_| dead_end())?;
             if let Some(grammar) = &mut self.grammar {

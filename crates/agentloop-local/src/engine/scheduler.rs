@@ -110,6 +110,7 @@ impl<'a> Scheduler<'a> {
             }
             Job::Count(job) => {
                 let prompt = template::tokenize(self.model, &job.messages);
+                drop(busy);
                 drop(job.out.send(prompt.map(|prompt| prompt.tokens.len() as u64)));
             }
             Job::Chat(job) => {

@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 
+#[expect(clippy::needless_pass_by_value, reason = "schemas are written where they are used")]
 fn grammar(schema: Value) -> Grammar {
     Grammar::of_schema(&schema).unwrap()
 }
