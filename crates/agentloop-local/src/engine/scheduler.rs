@@ -234,9 +234,13 @@ impl<'a> Scheduler<'a> {
             self.step_tokens = tokens_per_step(tokens, started.elapsed());
         }
         for (index, output) in outputs {
-            if let Some(chat) = self.slots.get_mut(*index).and_then(|slot| slot.chat.as_mut()) {
-                chat.advance(self.model, context, *output);
-                chat.flush();
+            let Some(slot) = self.slots.get_mut(*index) else { continue };
+            let Some(chat) = &mut slot.chat else { continue };
+            chat.advance(self.model, context, *output);
+            chat.flush();
+            // The next chat of the conversation may come at once, and needs the place with its beginning.
+            if chat.is_over() {
+                slot.chat = None;
             }
         }
     }
