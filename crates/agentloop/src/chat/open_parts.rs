@@ -7,6 +7,8 @@
 pub(super) struct OpenParts {
     first: u64,
     more: Vec<bool>,
+    /// All of `more` before this place are closed. A part never opens again, so it only grows.
+    closed: usize,
     len: usize,
 }
 
@@ -37,13 +39,16 @@ impl OpenParts {
             true => self.first &= !(1 << at),
             false => self.more.get_mut(at - FIRST).into_iter().for_each(|open| *open = false),
         }
+        while self.more.get(self.closed) == Some(&false) {
+            self.closed += 1;
+        }
         was_open
     }
 
     /// Returns the first part that is open.
     pub(super) fn first_open(&self) -> Option<usize> {
         match self.first {
-            0 => self.more.iter().position(|open| *open).map(|at| at + FIRST),
+            0 => (self.closed < self.more.len()).then_some(self.closed + FIRST),
             first => Some(first.trailing_zeros() as usize),
         }
     }

@@ -35,15 +35,8 @@ impl Provider {
             .makes([Feature::Thinking, Feature::Citations, Feature::ImageOutput])
             .restriction(
                 restrict("bedrock-ids", Action::ShortenIds(64))
-                    .except(["*mistral.*"])
                     .reason("ids of tool calls have at most 64 characters")
                     .source("botocore 1.44.3: ToolUseId"),
-            )
-            .restriction(
-                restrict("bedrock-mistral-ids", Action::ShortenIds(9))
-                    .models(["*mistral.*"])
-                    .reason("ids of tool calls are nine letters or digits")
-                    .source("ai-sdk amazon-bedrock 4.0.186: normalize-tool-call-id.ts"),
             )
             .restriction(
                 restrict(

@@ -177,8 +177,9 @@ fn floods_are_errors() {
             "contentBlockStart {{\"contentBlockIndex\":{index},\"start\":{{\"toolUse\":{{\"toolUseId\":\"{index}\",\"name\":\"f\"}}}}}}\n"
         ));
     }
+    // So many calls are allowed, but they never end.
     let error = read(&frames(&starts), usize::MAX).error.unwrap();
-    assert_eq!(error.kind(), ErrorKind::TooLarge);
+    assert_eq!(error.kind(), ErrorKind::IncompleteStream);
     let piece = "a".repeat(1 << 20);
     let mut input = r#"contentBlockStart {"contentBlockIndex":0,"start":{"toolUse":{"toolUseId":"a","name":"f"}}}"#.to_owned();
     for _ in 0..40 {
