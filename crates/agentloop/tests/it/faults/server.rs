@@ -221,11 +221,25 @@ fn framed(bytes: &[u8], chunked: bool) -> Vec<u8> {
 }
 
 pub(crate) fn middle(body: &[u8]) -> usize {
-    let text = std::str::from_utf8(body).unwrap();
+    let Ok(text) = std::str::from_utf8(body) else { return middle_of_frames(body) };
     let found = MIDDLES.iter().find_map(|word| text.find(word));
     // To the end of the event, so that its content is known to have arrived.
     let found = found.map(|at| text[at..].find("\n\n").map_or(at, |end| at + end + 2));
     found.unwrap_or(body.len() / 2)
+}
+
+/// Returns the end of the frame with the content. A binary frame begins with its length.
+fn middle_of_frames(body: &[u8]) -> usize {
+    let mut start = 0;
+    while let Some(length) = body[start..].first_chunk::<4>() {
+        let end = (start + u32::from_be_bytes(*length) as usize).min(body.len());
+        let frame = String::from_utf8_lossy(&body[start..end]).into_owned();
+        if MIDDLES.iter().any(|word| frame.contains(word)) {
+            return end;
+        }
+        start = end;
+    }
+    body.len() / 2
 }
 
 /// Returns when the client has closed.

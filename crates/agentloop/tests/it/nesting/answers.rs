@@ -188,6 +188,7 @@ fn arguments_of_a_tool_stay_the_text_that_they_are() {
         let mut request = ChatRequest::new(format!("{}/m", wire.provider)).user("Hello");
         request.messages.push(response.clone().into_message());
         request.messages.push(ChatMessage::tool("c", "done"));
-        inspect::encode(&AgentLoop::from_env(), &request, false).unwrap();
+        let ai = AgentLoop::builder().env("AWS_REGION", "us-east-1").build().unwrap();
+        inspect::encode(&ai, &request, false).unwrap();
     }
 }
