@@ -118,7 +118,7 @@ impl KeptFields {
         }
     }
 
-    fn put_in(mut self: Box<Self>, metadata: &mut Map<String, Value>) -> Option<Warning> {
+    fn put_in(&mut self, metadata: &mut Map<String, Value>) -> Option<Warning> {
         for (name, value) in self.values() {
             let renamed = camel_case(&name);
             let name = if metadata.contains_key(&renamed) { name } else { renamed };
@@ -127,11 +127,7 @@ impl KeptFields {
         self.warning()
     }
 
-    fn put_as(
-        mut self: Box<Self>,
-        name: &str,
-        metadata: &mut Map<String, Value>,
-    ) -> Option<Warning> {
+    fn put_as(&mut self, name: &str, metadata: &mut Map<String, Value>) -> Option<Warning> {
         let fields: Map<String, Value> = self.values().collect();
         if !fields.is_empty() {
             metadata.insert(name.to_owned(), Value::Object(fields));
