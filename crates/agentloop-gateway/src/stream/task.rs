@@ -58,7 +58,7 @@ impl Source for TaskEvents {
     }
 }
 
-/// Audio that the client reads as one body. If it is cut off, the connection is broken off: a body of audio has no place for an error.
+/// Audio that the client reads as one body. If it is cut off, the connection is closed early: a body of audio has no place for an error.
 pub(crate) struct Spoken {
     events: TaskStream,
     record: Option<Record>,

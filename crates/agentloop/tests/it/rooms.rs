@@ -59,6 +59,7 @@ fn only_rows_name_providers() {
         ("chat/protocol.rs", "cohere"),
         ("chat/protocol.rs", "bedrock"),
         ("credential/aws/mod.rs", "bedrock"),
+        ("credential/missing.rs", "bedrock"),
         ("protocol/gemini/message.rs", "google"),
         ("chat/read/maker.rs", "openai"),
         ("chat/read/maker.rs", "openrouter"),

@@ -34,7 +34,7 @@ pub(super) fn is_streamed(task: &Task, response: &HttpResponse<Body>) -> bool {
 
 /// How the bytes are read.
 enum Reading {
-    Events(SseReader, TaskDecoder),
+    Events(Box<(SseReader, TaskDecoder)>),
     /// The bytes are the audio.
     Audio {
         has_begun: bool,
@@ -75,7 +75,7 @@ impl TaskEvents {
         let decoder = TaskDecoder::new(task);
         let usual = decoder.mime_type().to_owned();
         let (reading, mime_type) = match mime.as_str() {
-            "text/event-stream" => (Reading::Events(SseReader::new(), decoder), usual),
+            "text/event-stream" => (Reading::Events(Box::new((SseReader::new(), decoder))), usual),
             _ if mime.starts_with("audio/") => (Reading::Audio { has_begun: false }, mime),
             _ => (Reading::Audio { has_begun: false }, usual),
         };
@@ -179,7 +179,8 @@ impl TaskEvents {
                 }
                 return Ok(());
             }
-            Reading::Events(reader, decoder) => {
+            Reading::Events(both) => {
+                let (reader, decoder) = &mut **both;
                 let flow = reader.feed(&bytes, &mut |frame| {
                     decoder.frame(&target.provider, &frame, &mut |event| queue.push_back(event))
                 })?;
@@ -203,7 +204,8 @@ impl TaskEvents {
 
     fn end_of_body(&mut self) -> Result<()> {
         let Self { reading, queue, target, .. } = self;
-        if let Reading::Events(reader, decoder) = reading {
+        if let Reading::Events(both) = reading {
+            let (reader, decoder) = &mut **both;
             reader.finish(&mut |frame| {
                 decoder.frame(&target.provider, &frame, &mut |event| queue.push_back(event))
             })?;
@@ -215,7 +217,7 @@ impl TaskEvents {
     fn finish(&mut self) -> Result<()> {
         self.ended = true;
         let decoded = match &mut self.reading {
-            Reading::Events(_, decoder) => decoder.finish()?,
+            Reading::Events(both) => both.1.finish()?,
             Reading::Audio { has_begun: false } => {
                 return Err(Error::new(ErrorKind::Protocol, "the audio is empty"));
             }

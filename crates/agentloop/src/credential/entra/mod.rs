@@ -6,7 +6,7 @@ mod identity;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -162,7 +162,7 @@ async fn request_token(
 }
 
 /// Reads the token of a workload. Kubernetes writes a new one from time to time.
-fn read_assertion(file: &PathBuf) -> Result<Secret> {
+fn read_assertion(file: &Path) -> Result<Secret> {
     let text = files::read(file)?.unwrap_or_default();
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {

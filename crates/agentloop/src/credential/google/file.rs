@@ -84,7 +84,7 @@ impl File {
         if let Some(domain) = written.universe_domain.filter(|domain| domain != "googleapis.com") {
             let domain: String = domain.chars().take(MAX_TYPE).collect();
             let message = format!("the file {path} is of the domain `{}`", domain.escape_debug());
-            return Err(unsupported(message));
+            return Err(unsupported(&message));
         }
         let kind = match written.r#type.as_deref() {
             Some("service_account") => {
@@ -114,7 +114,7 @@ impl File {
                 let other: String = other.chars().take(MAX_TYPE).collect();
                 let other = other.escape_debug();
                 let message = format!("the file {path} has credentials of the type `{other}`");
-                return Err(unsupported(message));
+                return Err(unsupported(&message));
             }
             None => return Err(wrong("has no credentials of Google Cloud".to_owned())),
         };
@@ -141,7 +141,7 @@ fn filled(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-fn unsupported(message: String) -> Error {
+fn unsupported(message: &str) -> Error {
     Error::new(ErrorKind::MissingKey, format!("{message}, which is not supported")).with_hint(
         "let Google's program obtain a token, and set it as the key: `gcloud auth application-default print-access-token`",
     )

@@ -27,8 +27,8 @@ fn a_status_is_read_in_every_known_form() {
     let status = decode(&provider(BatchApi::Operation), gemini.as_bytes()).unwrap();
     assert_eq!((status.id.as_str(), status.state), ("x", BatchState::Completed));
     assert_eq!((status.counts.succeeded, status.label.as_deref()), (Some(2), Some("l")));
-    let mistral = r#"{"id":"j","status":"TIMEOUT_EXCEEDED","errors":[{"message":"slow","count":2}],"total_requests":2,"output_file":"o"}"#;
-    let status = decode(&provider(BatchApi::Job), mistral.as_bytes()).unwrap();
+    let job = r#"{"id":"j","status":"TIMEOUT_EXCEEDED","errors":[{"message":"slow","count":2}],"total_requests":2,"output_file":"o"}"#;
+    let status = decode(&provider(BatchApi::Job), job.as_bytes()).unwrap();
     assert_eq!((status.state, status.errors), (BatchState::Expired, vec!["slow".to_owned()]));
 }
 

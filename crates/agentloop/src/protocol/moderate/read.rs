@@ -52,11 +52,11 @@ pub(in crate::protocol) fn decode(
         let categories: BTreeMap<String, bool> = categories.into_iter().filter_map(known).collect();
         let known = |(name, value): (Cow<'_, str>, Option<f64>)| Some((name.into_owned(), value?));
         let scores = item.category_scores.0.unwrap_or_default();
-        let mut result = Moderation::default();
-        result.flagged = item.flagged.unwrap_or_else(|| categories.values().any(|value| *value));
-        result.categories = categories;
-        result.scores = scores.into_iter().filter_map(known).collect();
-        response.results.push(result);
+        response.results.push(Moderation {
+            flagged: item.flagged.unwrap_or_else(|| categories.values().any(|value| *value)),
+            categories,
+            scores: scores.into_iter().filter_map(known).collect(),
+        });
     }
     let usage = wire.usage.0.unwrap_or_default();
     response.usage = usage.tokens();

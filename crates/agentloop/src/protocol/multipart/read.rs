@@ -54,7 +54,7 @@ pub(crate) fn read(content_type: &str, body: &Bytes) -> Result<Vec<FormPart>> {
         }
         at += 2;
         let end = finder.find(&body[at..]).ok_or_else(|| invalid("it is cut off"))? + at;
-        parts.push(part(body.slice(at..end))?);
+        parts.push(part(&body.slice(at..end))?);
         at = end + delimiter.len();
     }
 }
@@ -73,12 +73,12 @@ fn boundary(content_type: &str) -> Option<&str> {
     (!boundary.is_empty() && boundary.len() <= 70).then_some(boundary)
 }
 
-fn part(bytes: Bytes) -> Result<FormPart> {
+fn part(bytes: &Bytes) -> Result<FormPart> {
     // A part without headers begins with the blank line.
     let (head_end, data_start) = match bytes.starts_with(b"\r\n") {
         true => (0, 2),
         false => {
-            let end = memmem::find(&bytes, b"\r\n\r\n")
+            let end = memmem::find(bytes, b"\r\n\r\n")
                 .filter(|end| *end <= MAX_FORM_HEAD_BYTES)
                 .ok_or_else(|| invalid("the headers of a part do not end"))?;
             (end, end + 4)

@@ -64,9 +64,11 @@ impl Wire<'_> {
     /// Returns the response, with the cost that the provider names.
     pub(in crate::protocol) fn response(self) -> (TranscribeResponse, ReportedCost) {
         let usage = self.usage.0.unwrap_or_default();
-        let mut response = TranscribeResponse::default();
-        response.text = self.text.0.unwrap_or_default().into_owned();
-        response.model = self.model.into_non_empty().unwrap_or_default().into_owned();
+        let mut response = TranscribeResponse {
+            text: self.text.0.unwrap_or_default().into_owned(),
+            model: self.model.into_non_empty().unwrap_or_default().into_owned(),
+            ..TranscribeResponse::default()
+        };
         let listed = || {
             let first = self.languages?.0.into_iter().next()?;
             first.code.into_non_empty().or(first.language.into_non_empty())
@@ -97,8 +99,8 @@ pub(in crate::protocol) fn decode(reader: &Reader<'_>) -> Result<TaskDecoded> {
     let bare = crate::protocol::json::bare(reader.body);
     // `response_format` may have been set to text.
     if reader.mime() == "text/plain" && !bare.starts_with(b"{") {
-        let mut response = TranscribeResponse::default();
-        response.text = String::from_utf8_lossy(bare).into_owned();
+        let text = String::from_utf8_lossy(bare).into_owned();
+        let response = TranscribeResponse { text, ..TranscribeResponse::default() };
         let cost = ReportedCost::Absent;
         return Ok(TaskDecoded { response: TaskResponse::Transcribe(response), cost });
     }

@@ -67,9 +67,13 @@ fn conversation(more: std::ops::Range<usize>) -> impl Strategy<Value = Vec<ChatM
 /// The names that a parameter has in some body.
 fn names_of(name: &str) -> Vec<&str> {
     let others: &[&str] = match name {
-        "max_tokens" => {
-            &["max_completion_tokens", "max_output_tokens", "maxOutputTokens", "num_predict"]
-        }
+        "max_tokens" => &[
+            "max_completion_tokens",
+            "max_output_tokens",
+            "maxOutputTokens",
+            "maxTokens",
+            "num_predict",
+        ],
         "top_p" => &["topP", "p"],
         "top_k" => &["topK", "k"],
         "stop" => &["stop_sequences", "stopSequences"],
@@ -81,6 +85,9 @@ fn names_of(name: &str) -> Vec<&str> {
         "user" => &["user_id", "safety_identifier"],
         "response_format" => &["responseMimeType", "output_config", "format"],
         "tool_choice" => &["toolConfig"],
+        "metadata" => &["requestMetadata"],
+        "max_completion_tokens" => &["maxTokens"],
+        "service_tier" => &["serviceTier"],
         "parallel_tool_calls" => &["disable_parallel_tool_use"],
         "reasoning_effort" => &[
             "reasoning",

@@ -123,7 +123,7 @@ fn a_parameter_that_is_not_allowed_is_left_out_with_a_warning() {
         assert_eq!(warned(&sent, param), [WarningKind::Dropped], "{cell}");
         assert_eq!(body(&sent), body(&encode(none, &plain(param)).unwrap()), "{cell}");
         // A rule for the parameter implies that the provider accepts it.
-        let renamed = lab(protocol).allow(&["tools"]).rename(param, "other");
+        let renamed = lab(protocol).allow(&["tools", "toolConfig"]).rename(param, "other");
         let sent = encode(renamed, &asked(param)).unwrap();
         assert_ne!(body(&sent)["other"], Value::Null, "{cell}");
     }

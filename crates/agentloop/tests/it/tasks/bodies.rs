@@ -13,8 +13,13 @@ use crate::specs::spec::Spec;
 
 /// Fails if the body does not match the description. Without the descriptions nothing is checked.
 fn matches(file: &str, schema: &str, body: &Value) {
+    let mut body = body.clone();
+    if file == "gemini.json" {
+        // The description requires it in the body, but it is in the path.
+        body["model"] = json!("models/m");
+    }
     match Spec::load(file, schema) {
-        Some(spec) => assert_eq!(spec.errors(body), Vec::<String>::new(), "{body}"),
+        Some(spec) => assert_eq!(spec.errors(&body), Vec::<String>::new(), "{body}"),
         None => println!("skipped: there is no folder of API descriptions beside the checkout"),
     }
 }

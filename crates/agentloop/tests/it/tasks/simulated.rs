@@ -66,7 +66,7 @@ async fn check(ai: &AgentLoop) {
 async fn the_simulator_serves_every_modality_in_process() {
     let simulator = Simulator::new();
     check(&AgentLoop::builder().provider(simulator.provider()).build().unwrap()).await;
-    assert_eq!(simulator.ledger().tasks, 12);
+    assert_eq!(simulator.ledger().tasks, 10);
 }
 
 #[tokio::test]

@@ -301,8 +301,6 @@ fn file_of_url(name: &str, url: String) -> Result<MediaFile> {
         return Ok(MediaFile::from_url(url));
     };
     let bytes = data.bytes().map_err(|error| invalid(name, error.message()))?;
-    let mut file = MediaFile::default();
-    file.mime_type = data.known_mime().map(std::borrow::Cow::into_owned);
-    file.data = bytes.into();
-    Ok(file)
+    let mime_type = data.known_mime().map(std::borrow::Cow::into_owned);
+    Ok(MediaFile { mime_type, data: bytes.into(), ..MediaFile::default() })
 }
