@@ -1,5 +1,7 @@
 //! A real model: the file that `AGENTLOOP_TEST_GGUF` names. The tests are written for SmolLM2-135M-Instruct, and expect form, not wit.
 
+#![expect(clippy::print_stdout, reason = "a test that is skipped states why")]
+
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
