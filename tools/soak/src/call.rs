@@ -45,7 +45,9 @@ pub(crate) async fn make(number: u64, groups: &[Group; 2], tally: &Tally) {
     };
     more(&tally.begun);
     let (name, end) = match (dice.roll(20), protocol) {
-        (0..7, _) | (13..16, Protocol::Anthropic) => ("chat", within(call.chat()).await),
+        (0..7, _) | (13..16, Protocol::Anthropic | Protocol::Bedrock) => {
+            ("chat", within(call.chat()).await)
+        }
         (7..13, _) => ("stream", within(call.stream()).await),
         (13..16, _) => ("embed", within(call.embed()).await),
         (16..18, _) => ("run", within(call.run(true)).await),

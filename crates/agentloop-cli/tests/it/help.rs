@@ -25,6 +25,11 @@ fn the_help_lists_the_commands_and_exit_codes() {
       encode       Print the HTTP request for a chat request, without sending it
       decode       Decode the raw bytes of a provider's response, without using the network
       embed        Convert texts to embedding vectors
+      image        Generate images, or edit some
+      speak        Turn text into speech
+      transcribe   Turn speech into text, or into subtitles
+      rerank       Sort documents by how well they match a query, the best first
+      moderate     Check texts for harm
       log          List, search, show, export and delete the conversations that are stored
       models       List models, with their limits and prices
       providers    List the providers and whether each is ready to use

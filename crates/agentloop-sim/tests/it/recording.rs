@@ -98,6 +98,10 @@ async fn every_provider_can_be_recorded_and_no_key_is_written() {
         assert!(recorded.text().contains(KEY) || provider.protocol != Protocol::OpenAiChat);
         let text = file.text();
         assert!(!text.contains(KEY) && text.contains("***"), "{name}: {text}");
+        if provider.protocol == Protocol::Bedrock {
+            // Binary frames with a key in them are not written at all, because their checksums would be wrong without it.
+            continue;
+        }
 
         // Only what the prompt says differs, because the key in it was not written.
         let recording = Recording::replay(&file).unwrap();

@@ -94,6 +94,7 @@ fn names_of(name: &str) -> Vec<&str> {
             "thinking",
             "chat_template_kwargs",
             "output_config",
+            "outputConfig",
             "thinkingConfig",
             "think",
         ],
