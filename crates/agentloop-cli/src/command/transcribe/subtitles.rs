@@ -68,7 +68,7 @@ mod tests {
     fn subtitles_have_numbers_times_and_no_blank_lines_inside() {
         let segments = [
             TranscriptSegment::new(" Hello\n\nthere", 0.0, 1.5),
-            TranscriptSegment::new("a <b> --> c & d", 3_661.0425, 3_662.0),
+            TranscriptSegment::new("a <b> --> c & d", 3_661.042_5, 3_662.0),
         ];
         assert_eq!(
             write_srt(&segments),
