@@ -21,6 +21,7 @@ mod responses;
 mod routes;
 mod server;
 mod state;
+mod tasks;
 
 #[path = "../servers/mod.rs"]
 mod servers;
