@@ -12,6 +12,8 @@ mod base64_join;
 pub(crate) mod batches;
 #[cfg(feature = "bedrock")]
 mod bedrock;
+#[cfg(any(feature = "anthropic", feature = "bedrock"))]
+mod blocks;
 mod classify;
 mod client_tools;
 mod codec;
@@ -51,6 +53,7 @@ mod openai_responses;
 pub(crate) mod output;
 pub(crate) mod params;
 mod recognize;
+mod repeat;
 mod rerank;
 mod rest;
 pub(crate) mod restrict;

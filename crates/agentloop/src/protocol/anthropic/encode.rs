@@ -11,12 +11,13 @@ use super::{beta, cache_markers, raw_predict};
 use super::{thinking, tools};
 use crate::chat::{ChatRequest, ResponseFormat, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::blocks::sampling;
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{self, Extra, ParamWriter};
 use crate::protocol::{Call, Encoded, Prepared, headers};
 use crate::provider::model::ModelTraits;
 use crate::provider::quirks::ModelPlace;
-use crate::provider::{Param, Provider, Sampling};
+use crate::provider::{Param, Provider};
 use crate::schema::{self, Dialect, Sent};
 
 /// The number of tokens of a response when neither the request nor the data of the model has one: the protocol requires
@@ -152,33 +153,12 @@ fn sampling(
     let version = version(params.provider(), request);
     let refused = if version.as_ref() > "2023-06-01" {
         Some(format!("version {version} of the protocol does not accept it"))
-    } else if traits.sampling != Sampling::Free {
-        Some(format!("{model} does not accept it"))
-    } else if thinks {
-        Some(format!("{model} does not accept it while it thinks"))
     } else {
-        None
+        sampling::refusal(model, traits, thinks)
     };
-    for param in [Param::Temperature, Param::TopP, Param::TopK] {
-        match &refused {
-            None => params.copy(request, param)?,
-            // A model that thinks has a temperature of 1 anyway.
-            Some(_) if thinks && param == Param::Temperature && is_one(request.temperature) => {}
-            Some(why) if request.has(param) => params.drop(param.name(), why),
-            Some(_) => {}
-        }
-    }
-    // A blank sequence is refused, and would stop nothing that matters.
+    sampling::put(params, request, thinks, refused.as_ref())?;
     let stops = request.stop.as_ref().map(|stop| stop.as_slice()).unwrap_or_default();
-    let taken: Vec<&String> = stops.iter().filter(|stop| !stop.trim().is_empty()).collect();
-    if taken.len() < stops.len() {
-        params.drop("stop", "a sequence of only white space is not accepted");
-    }
-    params.put(Param::Stop, (!taken.is_empty()).then_some(&taken)).map(drop)
-}
-
-fn is_one(number: Option<f64>) -> bool {
-    number.is_some_and(|number| (number - 1.0).abs() < f64::EPSILON)
+    sampling::put_stops(params, stops)
 }
 
 /// Returns the version of the protocol that the headers name.

@@ -20,6 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
+use crate::protocol::blocks::input::given;
 use crate::protocol::fields::Fields;
 
 /// The blocks of one message.
@@ -378,26 +379,7 @@ fn given_input(input: Option<&RawValue>) -> String {
     let Some(input) = input else {
         return String::new();
     };
-    match serde_json::from_str::<String>(input.get()) {
-        Ok(text) => text,
-        Err(_) => compact(input.get()),
-    }
-}
-
-/// JSON without the white space between its words; the order of its fields stays.
-fn compact(json: &str) -> String {
-    let (mut in_text, mut escaped) = (false, false);
-    json.chars()
-        .filter(|letter| {
-            if in_text {
-                in_text = escaped || *letter != '"';
-                escaped = !escaped && *letter == '\\';
-                return true;
-            }
-            in_text = *letter == '"';
-            !letter.is_ascii_whitespace()
-        })
-        .collect()
+    given(input)
 }
 
 fn without(fields: &Map<String, Value>, names: &[&str]) -> Map<String, Value> {

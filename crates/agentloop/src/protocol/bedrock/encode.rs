@@ -14,11 +14,12 @@ use super::parts::{Block, BlockBody};
 use super::{model_path, thinking, tools};
 use crate::chat::{ChatRequest, ResponseFormat, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::blocks::sampling;
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{Extra, ParamWriter};
 use crate::protocol::{Call, Encoded, Prepared, headers};
 use crate::provider::model::ModelTraits;
-use crate::provider::{Param, Provider, Sampling};
+use crate::provider::{Param, Provider};
 use crate::schema::{self, Dialect, Sent};
 
 /// The fields that a count of tokens accepts (`ConverseTokensRequest`).
@@ -134,22 +135,8 @@ fn sampling(
     traits: &ModelTraits,
     thinks: bool,
 ) -> Result<()> {
-    let refused = if traits.sampling != Sampling::Free {
-        Some(format!("{model} does not accept it"))
-    } else if thinks {
-        Some(format!("{model} does not accept it while it thinks"))
-    } else {
-        None
-    };
-    for param in [Param::Temperature, Param::TopP, Param::TopK] {
-        match &refused {
-            None => params.copy(request, param)?,
-            // A model that thinks has a temperature of 1 anyway.
-            Some(_) if thinks && param == Param::Temperature && is_one(request.temperature) => {}
-            Some(why) if request.has(param) => params.drop(param.name(), why),
-            Some(_) => {}
-        }
-    }
+    let refused = sampling::refusal(model, traits, thinks);
+    sampling::put(params, request, thinks, refused.as_ref())?;
     let mut stops = request.stop.as_ref().map(|stop| stop.as_slice()).unwrap_or_default();
     let most = params.provider().quirks.max_stops;
     if let Some(first) = most.and_then(|most| stops.get(..most)).filter(|first| *first != stops) {
@@ -157,15 +144,7 @@ fn sampling(
         params.warn(WarningKind::Clamped, Param::Stop.name(), &why);
         stops = first;
     }
-    let taken: Vec<&String> = stops.iter().filter(|stop| !stop.trim().is_empty()).collect();
-    if taken.len() < stops.len() {
-        params.drop("stop", "a sequence of only white space is not accepted");
-    }
-    params.put(Param::Stop, (!taken.is_empty()).then_some(&taken)).map(drop)
-}
-
-fn is_one(number: Option<f64>) -> bool {
-    number.is_some_and(|number| (number - 1.0).abs() < f64::EPSILON)
+    sampling::put_stops(params, stops)
 }
 
 /// Writes the labels of the request and its tier.

@@ -20,6 +20,7 @@ use crate::hash;
 use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
+use crate::protocol::blocks::input::given;
 use crate::protocol::fields::{self, Fields};
 
 /// The blocks of one message.
@@ -378,28 +379,4 @@ fn unreadable(error: serde_json::Error) -> Error {
 
 fn list(raw: &RawValue) -> Vec<Value> {
     nesting::read_list(raw.get())
-}
-
-/// Returns the input of a call: the content of a string, or the text of an object without white space.
-fn given(input: &RawValue) -> String {
-    match serde_json::from_str::<String>(input.get()) {
-        Ok(text) => text,
-        Err(_) => compact(input.get()),
-    }
-}
-
-/// JSON without the white space between its words; the order of its fields stays.
-fn compact(json: &str) -> String {
-    let (mut in_text, mut escaped) = (false, false);
-    json.chars()
-        .filter(|letter| {
-            if in_text {
-                in_text = escaped || *letter != '"';
-                escaped = !escaped && *letter == '\\';
-                return true;
-            }
-            in_text = *letter == '"';
-            !letter.is_ascii_whitespace()
-        })
-        .collect()
 }

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::cache_points::Blocks;
@@ -15,8 +14,9 @@ use crate::chat::{
     ChatMessage, ContentPart, ImageDetail, MessageContent, ProviderState, Role, TextPart,
     ToolCallPart, Warning, WarningKind,
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::protocol::ToolNames;
+use crate::protocol::blocks::input::{as_object, id_of_result, input};
 use crate::provider::Provider;
 
 /// A message on the wire.
@@ -184,13 +184,7 @@ impl<'a, 'w> Messages<'a, 'w> {
 
     /// Returns the result of a tool. A marker inside it is one on it.
     fn result(&mut self, message: &'a ChatMessage, at: usize) -> Result<Block<'a>> {
-        let tool_use_id = message.tool_call_id.as_deref().ok_or_else(|| {
-            Error::new(
-                ErrorKind::InvalidRequest,
-                format!("messages[{at}] has the role `tool` but no `tool_call_id`"),
-            )
-            .with_hint("create it with `ChatMessage::tool(call.id, result)`")
-        })?;
+        let tool_use_id = id_of_result(message, at)?;
         let mut content = self.content(message, at)?;
         let mut cache = None;
         for block in &mut content {
@@ -358,34 +352,4 @@ fn join<'a>(
             false => message.content.extend(blocks),
         }
     }
-}
-
-/// Returns the input of a call: the object that the arguments are, as they were written; and whether they are one.
-fn input(arguments: &str) -> (Box<RawValue>, bool) {
-    let object = |text: &str| {
-        let text = text.trim();
-        text.starts_with('{').then(|| RawValue::from_string(text.to_owned()).ok()).flatten()
-    };
-    let empty = || object("{}").unwrap_or_default();
-    if let Some(object) = object(arguments) {
-        return (object, true);
-    }
-    let value: Option<Value> = serde_json::from_str(arguments).ok();
-    match value {
-        _ if arguments.trim().is_empty() => (empty(), true),
-        Some(Value::Null) => (empty(), true),
-        // An object inside a text.
-        Some(Value::String(text)) if object(&text).is_some() => {
-            (object(&text).unwrap_or_default(), true)
-        }
-        value => {
-            let raw = value.unwrap_or_else(|| Value::String(arguments.to_owned()));
-            let wrapped = json!({ "_raw": raw }).to_string();
-            (object(&wrapped).unwrap_or_default(), false)
-        }
-    }
-}
-
-fn as_object(value: &Value) -> Value {
-    if value.is_object() { value.clone() } else { json!({ "_raw": value }) }
 }

@@ -1,7 +1,5 @@
 //! Tools, and whether they must be called.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value, json};
 
 use super::cache_points::CachePoint;
@@ -11,6 +9,7 @@ use crate::chat::{
 };
 use crate::error::Result;
 use crate::protocol::ToolNames;
+use crate::protocol::blocks::tools::{Forced, object_schema, wants_call};
 use crate::protocol::params::ParamWriter;
 use crate::provider::model::ModelTraits;
 use crate::provider::{ForcedTools, NativeSchema, Param, ThinkingControl};
@@ -86,37 +85,6 @@ fn declared(
     json!({ "toolSpec": wire })
 }
 
-/// Returns the parameters' schema, which must be an object's, also where there are none.
-fn object_schema(parameters: Option<&Value>) -> Cow<'_, Value> {
-    let is_whole = |schema: &&Value| match schema.get("type") {
-        Some(kind) => kind != "object" || schema.get("properties").is_some(),
-        None => false,
-    };
-    let parameters = parameters.filter(|schema| schema.is_object());
-    if let Some(schema) = parameters.filter(is_whole) {
-        return Cow::Borrowed(schema);
-    }
-    let mut schema = parameters.cloned().unwrap_or_else(|| json!({}));
-    if schema.get("type").is_none() {
-        schema["type"] = json!("object");
-    }
-    if schema["type"] == "object" && schema.get("properties").is_none() {
-        schema["properties"] = json!({});
-    }
-    Cow::Owned(schema)
-}
-
-/// How a forced tool call affects thinking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Forced {
-    /// Nothing: no call is forced, or it may be.
-    Free,
-    /// The model thinks by default, and must not while a call is forced.
-    WithoutThinking,
-    /// No call is forced after all.
-    Refused,
-}
-
 /// Returns whether a call could be forced, with thinking as the request has it.
 pub(super) fn may_force(request: &ChatRequest, traits: &ModelTraits) -> bool {
     may(traits, thinking::is_requested(request)) == Forced::Free
@@ -124,10 +92,7 @@ pub(super) fn may_force(request: &ChatRequest, traits: &ModelTraits) -> bool {
 
 /// Returns whether the request may force a call, given whether it `asks_to_think`.
 pub(super) fn forced(request: &ChatRequest, traits: &ModelTraits, asks_to_think: bool) -> Forced {
-    let wanted =
-        matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Function(_)))
-            && !request.tools.is_empty();
-    if wanted { may(traits, asks_to_think) } else { Forced::Free }
+    if wants_call(request) { may(traits, asks_to_think) } else { Forced::Free }
 }
 
 fn may(traits: &ModelTraits, asks_to_think: bool) -> Forced {

@@ -1,0 +1,6 @@
+//! What Anthropic's Messages and Amazon Bedrock's Converse share: conversations of blocks, for Claude models above all.
+
+pub(super) mod input;
+pub(super) mod sampling;
+pub(super) mod thinking;
+pub(super) mod tools;
