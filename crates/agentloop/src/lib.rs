@@ -104,6 +104,8 @@ pub mod models;
 mod nesting;
 mod pace;
 mod percent;
+#[cfg(any(feature = "bedrock", feature = "entra", feature = "mcp"))]
+mod processes;
 pub mod protocol;
 pub mod provider;
 mod schema;
@@ -154,17 +156,18 @@ pub use chat::{
     CodeResultPart, ContentPart, Cost, CostSource, Display, DocumentCitation, Download, Effort,
     EmbedInput, EmbedInputType, EmbedRequest, EmbedResponse, EmbedUsage, ErrorRecord, ExtraHeaders,
     FileCitation, FileInput, FilePart, FileSearchTool, FinishReason, Fold, FoldError, FunctionCall,
-    FunctionDefinition, GeneratedImage, ImageDetail, ImageOutput, ImagePart, ImageRequest,
-    ImageResponse, ImageUrl, JsonSchemaFormat, Logprobs, MediaFile, MediaOptions, MediaUrl,
-    MessageContent, Modality, ModerateRequest, ModerateResponse, Moderation, OpaqueCitation,
-    OpaquePart, Origin, OutputStrategy, PageCitation, ParseUsdError, PartDelta, PartStart,
-    Protocol, ProviderState, RankedDocument, RawResponse, RedactedThinkingPart, RerankRequest,
-    RerankResponse, ResponseFormat, ResponsePart, Role, SearchResultCitation, ServerTool,
-    ServerToolCallPart, ServerToolResultPart, SpeechEvent, SpeechRequest, SpeechResponse, Stop,
-    StreamOptions, Task, TaskEvent, TaskResponse, TextPart, Thinking, ThinkingPart, Timestamps,
-    TokenLogprob, ToolCall, ToolCallPart, ToolChoice, ToolDefinition, TranscribeEvent,
-    TranscribeRequest, TranscribeResponse, TranscriptSegment, TranscriptWord, UrlCitation, Usage,
-    UsageDetails, Usd, UserLocation, Warning, WarningKind, WebFetchTool, WebSearchTool,
+    FunctionDefinition, GeneratedImage, ImageDetail, ImageEvent, ImageOutput, ImagePart,
+    ImageRequest, ImageResponse, ImageUrl, JsonSchemaFormat, Logprobs, MediaFile, MediaOptions,
+    MediaUrl, MessageContent, Modality, ModerateRequest, ModerateResponse, Moderation,
+    OpaqueCitation, OpaquePart, Origin, OutputStrategy, PageCitation, ParseUsdError, PartDelta,
+    PartStart, Protocol, ProviderState, RankedDocument, RawResponse, RedactedThinkingPart,
+    RerankRequest, RerankResponse, ResponseFormat, ResponsePart, Role, SearchResultCitation,
+    ServerTool, ServerToolCallPart, ServerToolResultPart, SpeechEvent, SpeechRequest,
+    SpeechResponse, Stop, StreamOptions, Task, TaskEvent, TaskResponse, TextPart, Thinking,
+    ThinkingPart, Timestamps, TokenLogprob, ToolCall, ToolCallPart, ToolChoice, ToolDefinition,
+    TranscribeEvent, TranscribeRequest, TranscribeResponse, TranscriptSegment, TranscriptWord,
+    UrlCitation, Usage, UsageDetails, Usd, UserLocation, Warning, WarningKind, WebFetchTool,
+    WebSearchTool,
 };
 #[cfg(feature = "serve")]
 pub use client::relay;
@@ -177,13 +180,14 @@ pub use config::{
     Config, ConfigFile, ConfigOrigin, ConfigReader, GatewayBudget, GatewayCache, GatewayCacheScope,
     GatewayConfig, GatewayKey, GatewayLedger, GatewayLog, GatewayMember, GatewayPeriod,
     GatewayPool, GatewayRedis, GatewayRoute, GatewayStore, GatewayStrategy, GatewayTeam,
-    GatewayTls, GatewayWithoutRedis, McpConfig, ProgramConfig, RestrictedSetting, ToolsConfig,
+    GatewayTls, GatewayWithoutRedis, LocalConfig, McpConfig, ProgramConfig, RestrictedSetting,
+    ToolsConfig,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use models::{ModelCatalog, ModelData, ModelInfo};
 pub use provider::{Provider, Target};
 pub use secret::Secret;
-pub use stream::{ChatStream, SpeechStream, TaskStream, TextStream, TranscribeStream};
+pub use stream::{ChatStream, ImageStream, SpeechStream, TaskStream, TextStream, TranscribeStream};
 pub use timeouts::Timeouts;
 pub use transport::BoxFuture;
 

@@ -1,6 +1,7 @@
 //! What is fuzzed. One more is one more line.
 
 mod amplify;
+mod aws;
 mod carry;
 mod chat;
 mod config;
@@ -16,6 +17,7 @@ mod readers;
 mod serve;
 mod structured;
 mod suspended;
+mod tasks;
 
 use agentloop::Protocol;
 
@@ -132,6 +134,8 @@ pub const TARGETS: &[Target] = &[
         || readers::seeds(Protocol::Bedrock),
     ),
     target("read_embed", readers::check_embed, readers::embed_seeds),
+    target("tasks", tasks::check, tasks::seeds),
+    target("read_tasks", tasks::check_request, tasks::request_seeds),
     target("carry", carry::check, carry::seeds),
     target("chat", chat::check, chat::seeds),
     target("structured", structured::check, structured::seeds),
@@ -139,4 +143,5 @@ pub const TARGETS: &[Target] = &[
     target("models", models::check, models::seeds),
     target("suspended", suspended::check, suspended::seeds),
     target("mcp", mcp::check, mcp::seeds),
+    target("aws", aws::check, aws::seeds),
 ];

@@ -64,7 +64,7 @@ pub(super) fn check(protocol: Protocol, bytes: &[u8]) {
     encodes(client(), &request, served.stream);
 }
 
-const EMBED: [&str; 7] = [
+const EMBED: [&str; 8] = [
     r#"{"model":"m","input":["one","two"],"dimensions":3,"user":"u","encoding_format":"base64"}"#,
     r#"{"model":"m","input":"one"}"#,
     r#"{"model":"m","input":[[1,2],[3]]}"#,
@@ -72,6 +72,7 @@ const EMBED: [&str; 7] = [
     r#"{"requests":[{"model":"models/m","content":{"parts":[{"text":"one"},{"text":"two"}]},"title":"t"},{"content":{"parts":[]}}]}"#,
     r#"{"content":{"parts":[{"inline_data":{"mime_type":"image/png","data":"AAAA"}}]},"task_type":"CLUSTERING"}"#,
     r#"{"model":"m","input":[1,2,3],"encoding_format":"float"}"#,
+    r#"{"inputText":"one","dimensions":256,"normalize":true}"#,
 ];
 
 pub(super) fn embed_seeds() -> Vec<Vec<u8>> {
@@ -80,11 +81,12 @@ pub(super) fn embed_seeds() -> Vec<Vec<u8>> {
 }
 
 pub(super) fn check_embed(bytes: &[u8]) {
-    const PATHS: [&str; 4] = [
+    const PATHS: [&str; 5] = [
         "/v1/embeddings",
         "/v1beta/models/some-model:embedContent",
         "/v1beta/models/some-model:batchEmbedContents",
         "/models/:embedContent?%",
+        "/model/some%3Amodel/invoke",
     ];
     let Some((at, how, json)) = parts(bytes) else { return };
     let protocol = Protocol::ALL[usize::from(at) % Protocol::ALL.len()];

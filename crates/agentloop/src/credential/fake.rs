@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ pub(super) struct Asked {
     pub(super) body: String,
 }
 
-type Responses = BTreeMap<String, (u16, Vec<(String, String)>, Vec<u8>)>;
+type Responses = BTreeMap<String, VecDeque<(u16, Vec<(String, String)>, Vec<u8>)>>;
 
 /// A service that responds by method and URL, and remembers what it was asked.
 #[derive(Debug, Default)]
@@ -50,9 +50,21 @@ impl Fake {
         headers: &[(&str, &str)],
         body: impl Into<Vec<u8>>,
     ) {
+        lock(&self.responses).remove(place);
+        self.then_responds(place, status, headers, body);
+    }
+
+    /// Responds like this once the responses before have been used, each once. The last one stays.
+    pub(super) fn then_responds(
+        &self,
+        place: &str,
+        status: u16,
+        headers: &[(&str, &str)],
+        body: impl Into<Vec<u8>>,
+    ) {
         let headers = headers.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         let response = (status, headers.collect(), body.into());
-        lock(&self.responses).insert(place.to_owned(), response);
+        lock(&self.responses).entry(place.to_owned()).or_default().push_back(response);
     }
 
     pub(super) fn is_slow(&self, delay: Duration) {
@@ -87,13 +99,17 @@ impl Transport for Shared {
             if !delay.is_zero() {
                 sleep(delay).await;
             }
-            match lock(&self.0.responses).get(&place) {
+            let next = |responses: &mut VecDeque<_>| match responses.len() {
+                1 => responses.front().cloned(),
+                _ => responses.pop_front(),
+            };
+            match lock(&self.0.responses).get_mut(&place).and_then(next) {
                 Some((status, headers, body)) => {
-                    let mut response = Response::builder().status(*status);
+                    let mut response = Response::builder().status(status);
                     for (name, value) in headers {
                         response = response.header(name, value);
                     }
-                    Ok(response.body(Body::whole(body.clone())).unwrap())
+                    Ok(response.body(Body::whole(body)).unwrap())
                 }
                 None => Err(Error::new(ErrorKind::Connection, "connection refused")),
             }

@@ -16,7 +16,7 @@
 mod aws;
 #[cfg(feature = "entra")]
 mod entra;
-#[cfg(all(test, any(feature = "google-cloud", feature = "entra")))]
+#[cfg(all(test, any(feature = "bedrock", feature = "google-cloud", feature = "entra")))]
 mod fake;
 #[cfg(any(feature = "bedrock", feature = "google-cloud", feature = "entra"))]
 mod files;
@@ -28,6 +28,8 @@ mod machine;
 mod missing;
 #[cfg(any(feature = "google-cloud", feature = "entra"))]
 mod oauth;
+#[cfg(any(feature = "bedrock", feature = "entra"))]
+mod program;
 mod refresh;
 #[cfg(any(feature = "bedrock", feature = "google-cloud", feature = "entra"))]
 mod service;

@@ -2,22 +2,15 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bytes::Bytes;
-use http::Uri;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::refresh::Fetched;
-use super::service::{Ask, Responded, status_error};
+use super::service::{Ask, FORM, Responded, form, is_code, status_error};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{DEFAULT_TOKEN_LIFETIME, MAX_TOKEN_BYTES, MAX_TOKEN_LIFETIME};
-use crate::percent::encode_query_value;
-use crate::provider::urls::is_this_machine;
 use crate::secret::Secret;
 use crate::transport::Transport;
-
-/// The longest code of an error that is shown.
-const MAX_CODE: usize = 64;
 
 /// Sends a form to the service that issues tokens.
 ///
@@ -29,32 +22,9 @@ pub(super) async fn send_form(
     transport: &dyn Transport,
     fields: &[(&str, &str)],
 ) -> Result<Responded> {
-    let pairs = fields.iter().map(|(name, value)| format!("{name}={}", encode_query_value(value)));
-    let form = pairs.collect::<Vec<_>>().join("&");
-    ask.headers.push(("content-type", Secret::new("application/x-www-form-urlencoded")));
+    ask.headers.push(("content-type", Secret::new(FORM)));
     ask.headers.push(("accept", Secret::new("application/json")));
-    ask.respond(transport, Bytes::from(form)).await
-}
-
-/// Fails if a URL that a secret is sent to is neither encrypted nor of this machine.
-pub(super) fn check_url(url: &str, name: &str) -> Result<()> {
-    let uri: Option<Uri> = url.parse().ok();
-    let authority = uri.as_ref().and_then(Uri::authority);
-    let is_safe = authority.is_some_and(|authority| {
-        let host = authority.host();
-        let has_user = authority.as_str().contains('@');
-        let is_encrypted = match uri.as_ref().and_then(Uri::scheme_str) {
-            Some("https") => true,
-            Some("http") => is_this_machine(host),
-            _ => false,
-        };
-        is_encrypted && !has_user && !host.is_empty()
-    });
-    if is_safe {
-        return Ok(());
-    }
-    let message = format!("{name} is neither an https URL nor a URL of this machine");
-    Err(Error::new(ErrorKind::Config, message).with_hint("a secret is sent there: use https"))
+    ask.respond(transport, form(fields)).await
 }
 
 /// A token as services write it. The Azure CLI has other names.
@@ -133,16 +103,12 @@ pub(super) fn has_code(body: &[u8]) -> bool {
 pub(super) fn refusal(service: &str, response: &Responded) -> Error {
     let written: Value = serde_json::from_slice(&response.body).unwrap_or_default();
     let text = |name: &str| written.get(name).and_then(Value::as_str).unwrap_or_default();
-    let is_code = |code: &&str| {
-        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-        !code.is_empty() && code.len() <= MAX_CODE && code.bytes().all(is_letter)
-    };
-    let Some(code) = Some(text("error")).filter(is_code) else {
+    let Some(code) = Some(text("error")).filter(|code| is_code(code)) else {
         return status_error(service, response.status);
     };
     // Microsoft begins its descriptions with a number: `AADSTS7000215: Invalid client secret …`.
     let number = text("error_description").split(':').next().unwrap_or_default();
-    let number = Some(number).filter(is_code).filter(|number| number.starts_with("AADSTS"));
+    let number = Some(number).filter(|number| is_code(number) && number.starts_with("AADSTS"));
     let number = number.map(|number| format!(" ({number})")).unwrap_or_default();
     let is_temporary = matches!(code, "temporarily_unavailable" | "server_error")
         || response.status == 429

@@ -75,7 +75,7 @@ fn what_is_not_a_token_is_an_error_that_shows_none_of_it() {
 }
 
 fn refused(status: u16, body: &str) -> Error {
-    let body = Bytes::copy_from_slice(body.as_bytes());
+    let body = bytes::Bytes::copy_from_slice(body.as_bytes());
     refusal("lab", &Responded { status, headers: HeaderMap::new(), body })
 }
 
@@ -110,7 +110,7 @@ fn a_secret_is_sent_encrypted_or_within_this_machine() {
         "http://[::1]/",
         "http://localhost/x",
     ] {
-        assert!(check_url(url, "it").is_ok(), "{url}");
+        assert!(crate::credential::service::check_url(url, "it").is_ok(), "{url}");
     }
     for url in [
         "http://oauth2.googleapis.com/token",
@@ -124,6 +124,10 @@ fn a_secret_is_sent_encrypted_or_within_this_machine() {
         "http://localhost.evil.test/",
         "file:///etc/passwd",
     ] {
-        assert_eq!(check_url(url, "it").unwrap_err().kind(), ErrorKind::Config, "{url}");
+        assert_eq!(
+            crate::credential::service::check_url(url, "it").unwrap_err().kind(),
+            ErrorKind::Config,
+            "{url}"
+        );
     }
 }

@@ -4,11 +4,13 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request};
+use http::{HeaderMap, HeaderValue, Method, Request, Uri};
 use tokio::time::timeout;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_CREDENTIAL_BODY_BYTES;
+use crate::percent::encode_query_value;
+use crate::provider::urls::is_this_machine;
 use crate::secret::Secret;
 use crate::transport::{HttpTransport, SendOptions, Transport};
 
@@ -51,6 +53,20 @@ impl Ask<'_> {
         transport: &dyn Transport,
         content: Bytes,
     ) -> Result<Responded> {
+        self.respond_to_signed(transport, content, |_| Ok(())).await
+    }
+
+    /// Sends the request, with `content`, after `sign` has signed it, and returns the response of any status.
+    ///
+    /// # Errors
+    ///
+    /// As [`respond`](Self::respond), and when `sign` fails.
+    pub(super) async fn respond_to_signed(
+        self,
+        transport: &dyn Transport,
+        content: Bytes,
+        sign: impl FnOnce(&mut Request<Bytes>) -> Result<()>,
+    ) -> Result<Responded> {
         let Self { service, method, url, headers, wait } = self;
         let failed = |error: Error| {
             let message = format!("{service}: {}", error.message());
@@ -67,6 +83,7 @@ impl Ask<'_> {
             value.set_sensitive(true);
             request.headers_mut().insert(name, value);
         }
+        sign(&mut request)?;
         let options = SendOptions::default().with_connect_timeout(wait).without_redirects();
         let exchange = async {
             let (head, body) = transport.send(request, options).await?.into_parts();
@@ -102,6 +119,45 @@ impl Ask<'_> {
             (status, _) => Err(status_error(&service, status)),
         }
     }
+}
+
+/// The type of a [`form`].
+pub(super) const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Writes the fields of a form.
+pub(super) fn form(fields: &[(&str, &str)]) -> Bytes {
+    let pairs = fields.iter().map(|(name, value)| format!("{name}={}", encode_query_value(value)));
+    pairs.collect::<Vec<_>>().join("&").into()
+}
+
+/// The longest code of an error that is shown.
+const MAX_CODE: usize = 64;
+
+/// Returns whether a text is the code of an error. Other texts of a service are not shown, because they could repeat what was sent.
+pub(super) fn is_code(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    !text.is_empty() && text.len() <= MAX_CODE && text.bytes().all(is_letter)
+}
+
+/// Fails if a URL that a secret is sent to is neither encrypted nor of this machine.
+pub(super) fn check_url(url: &str, name: &str) -> Result<()> {
+    let uri: Option<Uri> = url.parse().ok();
+    let authority = uri.as_ref().and_then(Uri::authority);
+    let is_safe = authority.is_some_and(|authority| {
+        let host = authority.host();
+        let has_user = authority.as_str().contains('@');
+        let is_encrypted = match uri.as_ref().and_then(Uri::scheme_str) {
+            Some("https") => true,
+            Some("http") => is_this_machine(host),
+            _ => false,
+        };
+        is_encrypted && !has_user && !host.is_empty()
+    });
+    if is_safe {
+        return Ok(());
+    }
+    let message = format!("{name} is neither an https URL nor a URL of this machine");
+    Err(Error::new(ErrorKind::Config, message).with_hint("a secret is sent there: use https"))
 }
 
 /// Returns the error of a status. The body is not shown, because nothing is known about it.

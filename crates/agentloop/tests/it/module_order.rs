@@ -10,6 +10,7 @@ const ORDER: &[&str] = &[
     "limits",
     "lock",
     "percent",
+    "processes",
     "secret",
     "pace",
     "timeouts",

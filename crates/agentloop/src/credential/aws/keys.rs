@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
 
+use super::xml;
 use crate::calendar::read_rfc3339;
 use crate::credential::refresh::Fetched;
 use crate::error::{Error, ErrorKind, Result};
@@ -45,6 +46,17 @@ struct Served {
     expiration: Option<String>,
 }
 
+/// Keys as programs print them.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct Printed {
+    version: u64,
+    access_key_id: Option<Secret>,
+    secret_access_key: Option<Secret>,
+    session_token: Option<Secret>,
+    expiration: Option<String>,
+}
+
 /// Keys as the single sign-on returns them.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -72,17 +84,54 @@ pub(super) fn read_served(body: &[u8], service: &str) -> Result<Fetched<Keys>> {
         return Err(Error::new(ErrorKind::Auth, message)
             .with_hint("check the role that is attached to this machine or task"));
     }
-    let expires = match served.expiration.as_deref() {
-        None => None,
-        Some(text) => {
-            let seconds = read_rfc3339(text).and_then(|seconds| u64::try_from(seconds).ok());
-            let at =
-                seconds.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
-            Some(at.ok_or_else(|| unreadable(service))?)
-        }
-    };
+    let expires = served.expiration.as_deref().map(|text| read_end(text, service)).transpose()?;
     fetched(&served.access_key_id, &served.secret_access_key, &served.token, expires)
         .ok_or_else(|| unreadable(service))
+}
+
+/// Reads keys that a program printed (`credential_process`).
+pub(super) fn read_printed(output: &[u8], program: &str) -> Result<Fetched<Keys>> {
+    let printed: Printed = serde_json::from_slice(output).map_err(|_| unreadable(program))?;
+    if printed.version != 1 {
+        let message = format!("{program} printed keys whose `Version` is not 1");
+        return Err(Error::new(ErrorKind::Auth, message));
+    }
+    let expires = printed.expiration.as_deref().map(|text| read_end(text, program)).transpose()?;
+    fetched(&printed.access_key_id, &printed.secret_access_key, &printed.session_token, expires)
+        .ok_or_else(|| unreadable(program))
+}
+
+/// Reads keys from the body of a response of the service for roles.
+pub(super) fn read_assumed(body: &[u8], service: &str) -> Result<Fetched<Keys>> {
+    let text = std::str::from_utf8(body).map_err(|_| unreadable(service))?;
+    let mut found = xml::children(text, "Credentials").ok_or_else(|| unreadable(service))?;
+    // Keys have no white space, but the examples of Amazon's documentation break long lines.
+    let mut take = |name: &str| {
+        let text = found.remove(name)?;
+        Some(Secret::new(text.split_ascii_whitespace().collect::<String>()))
+    };
+    let expires = take("Expiration").ok_or_else(|| unreadable(service))?;
+    let expires = read_end(expires.expose(), service)?;
+    fetched(&take("AccessKeyId"), &take("SecretAccessKey"), &take("SessionToken"), Some(expires))
+        .ok_or_else(|| unreadable(service))
+}
+
+/// Reads when keys expire. Programs may write the time of another zone.
+fn read_end(text: &str, service: &str) -> Result<SystemTime> {
+    let read = || {
+        let (time, ahead) = match text.get(text.len().checked_sub(6)?..) {
+            Some(zone) if zone.starts_with(['+', '-']) => {
+                let (hours, minutes) = zone.get(1..)?.split_once(':')?;
+                let minutes = hours.parse::<i64>().ok()? * 60 + minutes.parse::<i64>().ok()?;
+                let sign = if zone.starts_with('-') { -1 } else { 1 };
+                (format!("{}Z", text.strip_suffix(zone)?), sign * minutes * 60)
+            }
+            _ => (text.to_owned(), 0),
+        };
+        let seconds = u64::try_from(read_rfc3339(&time)?.checked_sub(ahead)?).ok()?;
+        UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+    };
+    read().ok_or_else(|| unreadable(service))
 }
 
 /// Reads keys from the body of a response of the single sign-on.

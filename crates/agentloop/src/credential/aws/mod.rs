@@ -1,12 +1,17 @@
 //! The credentials of Amazon Web Services.
 
+mod chain;
 mod keys;
 mod metadata;
+mod process;
 mod profile;
+mod region;
+mod role;
 mod sign;
 mod sso;
 #[cfg(test)]
 mod tests;
+mod xml;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,10 +19,13 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::header::DATE;
-use http::{Request, Uri};
+use http::{HeaderMap, Request, Uri};
 
+use self::chain::{Plan, Source};
 use self::keys::Keys;
-use self::profile::Profile;
+use self::profile::Files;
+use self::region::region_of_host;
+use self::role::Assume;
 use super::refresh::{Fetched, Refreshing};
 use super::service::{METADATA, WEB};
 use super::{AwsSettings, Credential, Environment, Refused, machine};
@@ -35,11 +43,15 @@ const SERVICE: &str = "bedrock";
 /// The keys are found as Amazon's own programs find them. The first of these that has keys is used:
 ///
 /// 1. the environment: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` (not if the settings name a profile);
-/// 2. the profile, in `~/.aws/credentials` and `~/.aws/config`: keys, or the single sign-on with the token that `aws sso login` stored;
-/// 3. the service of a container: `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` or `AWS_CONTAINER_CREDENTIALS_FULL_URI`;
-/// 4. the metadata service of a virtual machine, unless `AWS_EC2_METADATA_DISABLED` is `true`.
+/// 2. a role that the profile assumes (`role_arn`), with the keys of another profile or of one of the other sources;
+/// 3. a web identity, which assumes a role with a token: `AWS_WEB_IDENTITY_TOKEN_FILE` and `AWS_ROLE_ARN` (not if the settings name a
+///    profile), or the same of the profile;
+/// 4. the profile, in `~/.aws/credentials` and `~/.aws/config`: the single sign-on with the token that `aws sso login` stored, keys,
+///    or a program that prints keys (`credential_process`);
+/// 5. the service of a container: `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` or `AWS_CONTAINER_CREDENTIALS_FULL_URI`;
+/// 6. the metadata service of a virtual machine, unless `AWS_EC2_METADATA_DISABLED` is `true`.
 ///
-/// A profile that assumes a role or runs a program is an error, and so is a web identity in the environment.
+/// A profile that asks a person for a code (`mfa_serial`) or uses `aws login` is an error.
 ///
 /// If the host belongs to Amazon, its name contains the region. For other hosts, the first of these is used: the region of
 /// the settings, `AWS_REGION`, `AWS_DEFAULT_REGION`, the region of the profile.
@@ -90,73 +102,56 @@ impl AwsCredential {
         self
     }
 
-    async fn find(&self, environment: Environment<'_>) -> Result<Fetched<Keys>> {
+    /// Obtains keys. `region` is that of the request that needs them.
+    async fn find(&self, region: &str, environment: Environment<'_>) -> Result<Fetched<Keys>> {
+        let Plan { source, roles } = Plan::read(&self.settings, environment)?;
         let metadata = || self.transport.as_ref().unwrap_or_else(|| &*METADATA).as_ref();
-        let found = match self.look(environment)? {
-            Found::Keys(value) => return Ok(Fetched { value, expires: None }),
-            Found::SignOn(profile) => {
-                let web = self.transport.as_ref().unwrap_or_else(|| &*WEB).as_ref();
-                return sso::of_profile(&profile, environment, web).await;
+        let web = || self.transport.as_ref().unwrap_or_else(|| &*WEB).as_ref();
+        let mut fetched = match source {
+            Source::Keys(value) => Fetched { value, expires: None },
+            Source::SignOn(profile) => sso::of_profile(&profile, environment, web()).await?,
+            Source::WebIdentity(identity) => {
+                let token = identity.token()?;
+                let request = identity.request(&token, self.now());
+                self.assume(&request, None, region, environment, web()).await?
             }
-            Found::Container(url) => {
-                return metadata::of_container(url, environment, metadata()).await;
-            }
-            Found::Nothing if metadata::may_ask_machine(environment) => {
-                metadata::of_machine(environment, metadata()).await?
-            }
-            Found::Nothing => None,
+            Source::Process(process) => process.run().await?,
+            Source::Container(url) => metadata::of_container(url, environment, metadata()).await?,
+            Source::Machine => metadata::of_machine(environment, metadata())
+                .await?
+                .ok_or_else(|| chain::nothing(&self.settings))?,
         };
-        found.ok_or_else(|| nothing(&self.settings))
+        for role in roles {
+            let (request, keys) = (role.request(self.now()), Some(&fetched.value));
+            fetched = self.assume(&request, keys, region, environment, web()).await?;
+        }
+        Ok(fetched)
     }
 
-    /// Looks for keys in the environment and in files.
-    fn look(&self, environment: Environment<'_>) -> Result<Found> {
-        let chosen = self.settings.profile.as_deref();
-        let variable = |name: &str| environment.variable(name);
-        if chosen.is_none() {
-            let id = variable("AWS_ACCESS_KEY_ID");
-            let secret = variable("AWS_SECRET_ACCESS_KEY");
-            let token = variable("AWS_SESSION_TOKEN");
-            match (id, secret) {
-                (Some(id), Some(secret)) => {
-                    let keys = Keys::new(&id, &secret, token.as_deref());
-                    return keys.map(Found::Keys).ok_or_else(|| nothing(&self.settings));
-                }
-                (None, None) => {}
-                (id, _) => {
-                    let missing =
-                        if id.is_some() { "AWS_SECRET_ACCESS_KEY" } else { "AWS_ACCESS_KEY_ID" };
-                    let message = format!("half of the AWS keys is missing: {missing} is not set");
-                    return Err(Error::new(ErrorKind::MissingKey, message)
-                        .with_hint(format!("set {missing}, or remove the other variable")));
-                }
-            }
-            if variable("AWS_WEB_IDENTITY_TOKEN_FILE").is_some() {
-                let message =
-                    "AWS_WEB_IDENTITY_TOKEN_FILE is set, and web identities are not supported";
-                return Err(Error::new(ErrorKind::MissingKey, message).with_hint(
-                    "use EKS Pod Identity, or the keys of `aws configure export-credentials --format env`",
-                ));
-            }
+    /// Assumes a role. The request is signed with `keys`; one with a web identity has none.
+    async fn assume(
+        &self,
+        request: &Assume<'_>,
+        keys: Option<&Keys>,
+        region: &str,
+        environment: Environment<'_>,
+        web: &dyn Transport,
+    ) -> Result<Fetched<Keys>> {
+        let url = role::url(region, environment)?;
+        let send = || {
+            let scope = sign::Scope { region, service: "sts", time: self.now() };
+            request.send(&url, web, move |request| match keys {
+                Some(keys) => sign::sign(request, keys, scope),
+                None => Ok(()),
+            })
+        };
+        let mut response = send().await?;
+        let is_corrected = self.correct_clock(&response.headers);
+        if is_corrected && keys.is_some() && matches!(response.status, 400 | 401 | 403) {
+            response = send().await?;
         }
-        let profile = Profile::read(chosen, environment)?;
-        if !profile.exists && (chosen.is_some() || variable("AWS_PROFILE").is_some()) {
-            let message = format!("there is no AWS profile `{}`", profile.name);
-            return Err(Error::new(ErrorKind::MissingKey, message)
-                .with_hint("`aws configure list-profiles` shows the profiles"));
-        }
-        let id = profile.get("aws_access_key_id");
-        if let Some((id, secret)) = id.zip(profile.get("aws_secret_access_key"))
-            && profile.get("role_arn").is_none()
-            && let Some(keys) = Keys::new(id, secret, profile.get("aws_session_token"))
-        {
-            return Ok(Found::Keys(keys));
-        }
-        profile.refuse_unsupported()?;
-        if sso::is_used(&profile) {
-            return Ok(Found::SignOn(profile));
-        }
-        Ok(metadata::container_url(environment)?.map_or(Found::Nothing, Found::Container))
+        let Fetched { value, expires } = request.read(&response)?;
+        Ok(Fetched { value, expires: expires.map(|time| self.as_of_this_machine(time)) })
     }
 
     /// Returns the region of requests to `uri`.
@@ -172,7 +167,8 @@ impl AwsCredential {
     /// Returns the region that the settings, the environment or the profile set.
     fn set_region(&self, environment: Environment<'_>) -> Option<String> {
         let of_profile = || {
-            let profile = Profile::read(self.settings.profile.as_deref(), environment).ok()?;
+            let files = Files::read(environment).ok()?;
+            let profile = files.chosen(self.settings.profile.as_deref(), environment);
             profile.get("region").map(str::to_owned)
         };
         let region = self.settings.region.clone();
@@ -184,20 +180,36 @@ impl AwsCredential {
 
     /// Returns the time as the provider's clock has it, as far as that is known.
     fn now(&self) -> SystemTime {
-        let (now, skew) = ((self.clock)(), self.skew.load(Ordering::Relaxed));
-        let seconds = Duration::from_secs(skew.unsigned_abs());
-        let moved = if skew < 0 { now.checked_sub(seconds) } else { now.checked_add(seconds) };
-        moved.unwrap_or(now)
+        shifted((self.clock)(), self.skew.load(Ordering::Relaxed))
+    }
+
+    /// Returns a time of the provider's clock as the clock of this machine will show it.
+    fn as_of_this_machine(&self, time: SystemTime) -> SystemTime {
+        shifted(time, self.skew.load(Ordering::Relaxed).saturating_neg())
+    }
+
+    /// Compares the clock of this machine with the date of a response. Returns whether it was wrong and is corrected now.
+    fn correct_clock(&self, headers: &HeaderMap) -> bool {
+        let theirs = headers.get(DATE).and_then(|date| read_http_date(date.to_str().ok()?));
+        let Some(theirs) = theirs.and_then(|seconds| i64::try_from(seconds).ok()) else {
+            return false;
+        };
+        let ours = |time| i64::try_from(seconds_since_1970(time)).unwrap_or_default();
+        let is_right = theirs.abs_diff(ours(self.now())) < MIN_CLOCK_SKEW.as_secs();
+        let skew = theirs.saturating_sub(ours((self.clock)()));
+        if is_right || skew.unsigned_abs() > MAX_CLOCK_SKEW.as_secs() {
+            return false;
+        }
+        self.skew.store(skew, Ordering::Relaxed);
+        true
     }
 }
 
-/// Where keys are.
-enum Found {
-    Keys(Keys),
-    SignOn(Profile),
-    Container(String),
-    /// Only the metadata service is left.
-    Nothing,
+/// Returns a time that is `seconds` later.
+fn shifted(time: SystemTime, seconds: i64) -> SystemTime {
+    let by = Duration::from_secs(seconds.unsigned_abs());
+    let moved = if seconds < 0 { time.checked_sub(by) } else { time.checked_add(by) };
+    moved.unwrap_or(time)
 }
 
 impl Credential for AwsCredential {
@@ -208,7 +220,7 @@ impl Credential for AwsCredential {
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             let region = self.region(request.uri(), environment)?;
-            let keys = self.keys.get(|| self.find(environment)).await?;
+            let keys = self.keys.get(|| self.find(&region, environment)).await?;
             let service = self.settings.service.as_deref().unwrap_or(SERVICE);
             let scope = sign::Scope { region: &region, service, time: self.now() };
             sign::sign(request, &keys, scope)
@@ -216,21 +228,11 @@ impl Credential for AwsCredential {
     }
 
     fn refused(&self, response: Refused<'_>) -> bool {
-        let header = |name: &str| response.headers.get(name)?.to_str().ok();
-        let theirs = header(DATE.as_str()).and_then(read_http_date);
-        if let Some(theirs) = theirs.and_then(|seconds| i64::try_from(seconds).ok()) {
-            let ours = |time| i64::try_from(seconds_since_1970(time)).unwrap_or_default();
-            let off = theirs.saturating_sub(ours(self.now())).unsigned_abs();
-            if off >= MIN_CLOCK_SKEW.as_secs() {
-                let skew = theirs.saturating_sub(ours((self.clock)()));
-                if skew.unsigned_abs() > MAX_CLOCK_SKEW.as_secs() {
-                    return false;
-                }
-                self.skew.store(skew, Ordering::Relaxed);
-                return true;
-            }
+        if self.correct_clock(response.headers) {
+            return true;
         }
-        let kind = header("x-amzn-errortype").unwrap_or_default();
+        let kind = response.headers.get("x-amzn-errortype").and_then(|kind| kind.to_str().ok());
+        let kind = kind.unwrap_or_default();
         let is_expired =
             ["ExpiredToken", "UnrecognizedClient"].iter().any(|name| kind.starts_with(name));
         is_expired && self.keys.forget(CREDENTIAL_RETRY)
@@ -241,31 +243,11 @@ impl Credential for AwsCredential {
     }
 
     fn check(&self, environment: Environment<'_>) -> Result<()> {
-        match self.look(environment)? {
-            // Whether it has a role is known only to its metadata service.
-            Found::Nothing if metadata::may_ask_machine(environment) && (self.is_amazon)() => {
-                Ok(())
-            }
-            Found::Nothing => Err(nothing(&self.settings)),
+        let plan = Plan::read(&self.settings, environment)?;
+        // Whether a machine has a role is known only to its metadata service.
+        match plan.source {
+            Source::Machine if !(self.is_amazon)() => Err(chain::nothing(&self.settings)),
             _ => Ok(()),
         }
     }
-}
-
-/// Returns the region in the name of one of Amazon's hosts: `bedrock-runtime.eu-west-1.amazonaws.com`.
-fn region_of_host(host: &str) -> Option<&str> {
-    let ends = [".amazonaws.com", ".amazonaws.com.cn", ".api.aws"];
-    let name = ends.iter().find_map(|end| host.strip_suffix(end))?;
-    let region = name.rsplit('.').next()?;
-    // `us-east-1`, `us-gov-west-1`: words, and a number at the end.
-    let (words, number) = region.rsplit_once('-')?;
-    let is_region = words.contains('-') && number.bytes().all(|byte| byte.is_ascii_digit());
-    (is_region && name.contains('.') && !number.is_empty()).then_some(region)
-}
-
-fn nothing(settings: &AwsSettings) -> Error {
-    let profile = settings.profile.as_deref().unwrap_or("default");
-    Error::new(ErrorKind::MissingKey, "there are no AWS credentials").with_hint(format!(
-        "set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure` (profile `{profile}`)"
-    ))
 }

@@ -3,12 +3,78 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::keys::Keys;
 use crate::credential::Environment;
 use crate::credential::files::{home, read_file};
 use crate::error::{Error, ErrorKind, Result};
 
+/// The texts of both files.
+pub(super) struct Files {
+    config: String,
+    keys: String,
+    /// Whether the places of the files do not depend on where this program was started.
+    are_fixed: bool,
+}
+
+impl Files {
+    /// Reads the files.
+    ///
+    /// # Errors
+    ///
+    /// When a file is too large or cannot be read. A file that does not exist is empty.
+    pub(super) fn read(environment: Environment<'_>) -> Result<Self> {
+        let home = home(environment);
+        let file = |variable: &str, usual: &str| match environment.variable(variable) {
+            Some(path) => Some(PathBuf::from(path)),
+            None => home.as_ref().map(|home| home.join(".aws").join(usual)),
+        };
+        let config = file("AWS_CONFIG_FILE", "config");
+        let keys = file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
+        let are_fixed = [&config, &keys].into_iter().flatten().all(|path| path.is_absolute());
+        let (config, keys) = (read_file(config.as_deref())?, read_file(keys.as_deref())?);
+        Ok(Self { config, keys, are_fixed })
+    }
+
+    /// Returns the profile that `chosen`, else the environment, names.
+    pub(super) fn chosen(&self, chosen: Option<&str>, environment: Environment<'_>) -> Profile {
+        let name = chosen.map(str::to_owned).or_else(|| environment.variable("AWS_PROFILE"));
+        self.profile(name.as_deref().unwrap_or("default"))
+    }
+
+    /// Returns a profile by its name.
+    pub(super) fn profile(&self, name: &str) -> Profile {
+        let in_config = section(&self.config, |section| {
+            let profile =
+                section.strip_prefix("profile").filter(|rest| rest.starts_with([' ', '\t']));
+            profile.map(str::trim) == Some(name) || (name == "default" && section == "default")
+        });
+        let in_keys = section(&self.keys, |section| section == name);
+        let exists = in_config.is_some() || in_keys.is_some();
+        let has_own_keys = in_keys.as_ref().is_some_and(|keys| keys.contains_key(KEY_ID));
+        let mut settings = in_config.unwrap_or_default();
+        settings.extend(in_keys.unwrap_or_default());
+        let session = settings.get("sso_session").and_then(|wanted| {
+            section(&self.config, |section| {
+                let session = section.strip_prefix("sso-session");
+                session.is_some_and(|session| session.trim() == wanted)
+            })
+        });
+        Profile {
+            name: name.to_owned(),
+            settings,
+            exists,
+            session: session.unwrap_or_default(),
+            has_own_keys,
+            may_start_programs: self.are_fixed,
+        }
+    }
+}
+
+const KEY_ID: &str = "aws_access_key_id";
+const SECRET_KEY: &str = "aws_secret_access_key";
+
 /// The settings of one profile, of both files. Those of `credentials` come before those of `config`.
-#[derive(Default)]
+#[derive(Clone)]
 pub(super) struct Profile {
     pub(super) name: String,
     settings: BTreeMap<String, String>,
@@ -16,65 +82,51 @@ pub(super) struct Profile {
     pub(super) exists: bool,
     /// The section `[sso-session NAME]` that it names.
     session: BTreeMap<String, String>,
+    /// Whether the file `credentials` has its keys.
+    pub(super) has_own_keys: bool,
+    /// Whether a program that it names may be started.
+    pub(super) may_start_programs: bool,
 }
 
 impl Profile {
-    /// Reads the profile that `chosen`, else the environment, names.
-    ///
-    /// # Errors
-    ///
-    /// When a file is too large or cannot be read. A file that does not exist is empty.
-    pub(super) fn read(chosen: Option<&str>, environment: Environment<'_>) -> Result<Self> {
-        let name = chosen.map(str::to_owned).or_else(|| environment.variable("AWS_PROFILE"));
-        let name = name.unwrap_or_else(|| "default".to_owned());
-        let home = home(environment);
-        let file = |variable: &str, usual: &str| match environment.variable(variable) {
-            Some(path) => Some(PathBuf::from(path)),
-            None => home.as_ref().map(|home| home.join(".aws").join(usual)),
-        };
-        let config = read_file(file("AWS_CONFIG_FILE", "config").as_deref())?;
-        let keys = read_file(file("AWS_SHARED_CREDENTIALS_FILE", "credentials").as_deref())?;
-        let in_config = section(&config, |section| {
-            let profile =
-                section.strip_prefix("profile").filter(|rest| rest.starts_with([' ', '\t']));
-            profile.map(str::trim) == Some(&name) || (name == "default" && section == "default")
-        });
-        let in_keys = section(&keys, |section| section == name);
-        let exists = in_config.is_some() || in_keys.is_some();
-        let mut settings = in_config.unwrap_or_default();
-        settings.extend(in_keys.unwrap_or_default());
-        let session = settings.get("sso_session").and_then(|wanted| {
-            section(&config, |section| {
-                let session = section.strip_prefix("sso-session");
-                session.is_some_and(|session| session.trim() == wanted)
-            })
-        });
-        Ok(Self { name, settings, exists, session: session.unwrap_or_default() })
-    }
-
     /// Returns a setting that is not empty.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let value = self.settings.get(name).or_else(|| self.session.get(name))?;
         Some(value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// Returns an error if the profile obtains its keys in a way that is not supported.
-    pub(super) fn refuse_unsupported(&self) -> Result<()> {
-        const UNSUPPORTED: [(&str, &str); 5] = [
-            ("role_arn", "assumes a role"),
-            ("web_identity_token_file", "assumes a role with a web identity"),
-            ("credential_process", "runs a program"),
-            ("credential_source", "assumes a role"),
-            ("login_session", "uses `aws login`"),
-        ];
-        let found = UNSUPPORTED.iter().find(|(setting, _)| self.get(setting).is_some());
-        let Some((setting, what)) = found else { return Ok(()) };
+    /// Returns whether the profile has keys, or one half of them.
+    pub(super) fn has_keys(&self) -> bool {
+        self.get(KEY_ID).is_some() || self.get(SECRET_KEY).is_some()
+    }
+
+    /// Returns the keys of the profile; `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// When one half of them is missing.
+    pub(super) fn keys(&self) -> Result<Option<Keys>> {
+        let (id, secret) = (self.get(KEY_ID), self.get(SECRET_KEY));
+        let missing = match (id, secret) {
+            (Some(id), Some(secret)) => {
+                return Ok(Keys::new(id, secret, self.get("aws_session_token")));
+            }
+            (None, None) => return Ok(None),
+            (None, _) => KEY_ID,
+            (_, None) => SECRET_KEY,
+        };
+        let message = format!("the AWS profile `{}` has no `{missing}`", self.name);
+        Err(Error::new(ErrorKind::MissingKey, message).with_hint("run `aws configure`"))
+    }
+
+    /// Returns the error of a profile that obtains its keys in a way that is not supported.
+    pub(super) fn unsupported(&self, what: &str, setting: &str) -> Error {
         let name = &self.name;
         let message =
             format!("the AWS profile `{name}` {what} (`{setting}`), which is not supported");
-        Err(Error::new(ErrorKind::MissingKey, message).with_hint(format!(
+        Error::new(ErrorKind::MissingKey, message).with_hint(format!(
             "let Amazon's program obtain the keys: eval \"$(aws configure export-credentials --profile {name} --format env)\""
-        )))
+        ))
     }
 }
 

@@ -8,12 +8,13 @@ use serde::Deserialize;
 
 use super::keys::{Keys, read_signed_on};
 use super::profile::Profile;
+use super::region::{check_region, domain};
 use super::sign::hex;
 use crate::calendar::read_rfc3339;
 use crate::credential::Environment;
 use crate::credential::files::{home, read_file};
 use crate::credential::refresh::Fetched;
-use crate::credential::service::{Ask, status_error};
+use crate::credential::service::{Ask, check_url, status_error};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::CREDENTIAL_REQUEST_WAIT;
 use crate::percent::encode_query_value;
@@ -49,15 +50,16 @@ pub(super) async fn of_profile(
     };
     let (account, role) = (setting("sso_account_id")?, setting("sso_role_name")?);
     let region = setting("sso_region")?;
-    let is_region = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    if !region.chars().all(is_region) {
-        let message = format!("`{region}` is not a region of AWS");
-        return Err(Error::new(ErrorKind::Config, message).with_hint("correct `sso_region`"));
-    }
+    check_region(region)?;
     let token = token(profile, environment)?;
-    let base = environment
-        .variable("AWS_ENDPOINT_URL_SSO")
-        .unwrap_or_else(|| format!("https://portal.sso.{region}.amazonaws.com"));
+    const VARIABLE: &str = "AWS_ENDPOINT_URL_SSO";
+    let base = match environment.variable(VARIABLE) {
+        Some(url) => {
+            check_url(&url, VARIABLE)?;
+            url
+        }
+        None => format!("https://portal.sso.{region}.{}", domain(region)),
+    };
     let ask = Ask {
         service: SERVICE,
         method: Method::GET,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::cli;
 use super::identity::App;
-use crate::credential::{EntraSettings, Environment, oauth};
+use crate::credential::{EntraSettings, Environment, service};
 use crate::error::{Error, ErrorKind, Result};
 use crate::secret::Secret;
 
@@ -119,7 +119,7 @@ impl Chain {
             Some(host) if host.contains("://") => host,
             Some(host) => format!("https://{host}"),
         };
-        oauth::check_url(&authority, "AZURE_AUTHORITY_HOST")?;
+        service::check_url(&authority, "AZURE_AUTHORITY_HOST")?;
         let authority = authority.trim_end_matches('/');
         Ok((format!("{authority}/{tenant}/oauth2/v2.0/token"), client_id))
     }

@@ -8,7 +8,7 @@ use http::{Method, Uri};
 
 use crate::credential::refresh::Fetched;
 use crate::credential::service::{Ask, Responded, is_unreachable};
-use crate::credential::{Environment, oauth};
+use crate::credential::{Environment, oauth, service};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{CREDENTIAL_REQUEST_WAIT, METADATA_REQUEST_WAIT};
 use crate::percent::encode_query_value;
@@ -36,7 +36,7 @@ impl App {
         let is_http = uri.as_ref().and_then(Uri::scheme_str) == Some("http");
         // App Service on Linux has it at an address of the host that only this machine reaches.
         if !(is_http && host.is_some_and(|host: Ipv4Addr| host.is_link_local())) {
-            oauth::check_url(&url, "IDENTITY_ENDPOINT")?;
+            service::check_url(&url, "IDENTITY_ENDPOINT")?;
         }
         Ok(Self { url, header })
     }

@@ -30,7 +30,7 @@ const SCOPE: &str = "https://cognitiveservices.azure.com/.default";
 
 const SERVICE: &str = "Microsoft Entra ID";
 
-/// The mark of Azure's virtual machines, the same in all of them.
+/// The mark of Azure's virtual machines, the same in all of them (cloud-init: `sources/azure/identity.py`, `ChassisAssetTag`).
 const AZURE: (&str, &str) = ("chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77");
 
 /// Sends tokens of Microsoft Entra ID.
@@ -128,7 +128,7 @@ impl EntraCredential {
                     }
                 }
                 match chain.program(environment) {
-                    Some(program) => cli::token(&program, resource, chain.tenant()).await,
+                    Some(program) => cli::token(program, resource, chain.tenant()).await,
                     None => Err(nothing()),
                 }
             }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::TOKEN_URL;
 use crate::credential::files;
-use crate::credential::oauth;
+use crate::credential::service;
 use crate::error::{Error, ErrorKind, Result};
 use crate::secret::Secret;
 
@@ -89,7 +89,7 @@ impl File {
         let kind = match written.r#type.as_deref() {
             Some("service_account") => {
                 let token_url = written.token_uri.unwrap_or_else(|| TOKEN_URL.to_owned());
-                oauth::check_url(&token_url, &format!("`token_uri` in the file {path}"))?;
+                service::check_url(&token_url, &format!("`token_uri` in the file {path}"))?;
                 Kind::ServiceAccount(ServiceAccount {
                     email: filled(written.client_email)
                         .ok_or_else(|| wrong("has no `client_email`".to_owned()))?,

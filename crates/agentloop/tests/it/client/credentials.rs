@@ -69,6 +69,37 @@ async fn every_kind_of_call_is_authorized_and_the_token_is_obtained_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_models_of_bedrock_are_listed_at_another_host_with_a_signature_for_it() {
+    let fake = Fake::new([
+        Reply::json(r#"{"modelSummaries":[{"modelId":"amazon.nova-lite-v1:0"}]}"#),
+        Reply::json(
+            r#"{"inferenceProfileSummaries":[{"inferenceProfileId":"us.amazon.nova-lite-v1:0"}]}"#,
+        ),
+    ]);
+    let ai = fake
+        .builder()
+        .env("AWS_REGION", "us-east-1")
+        .env("AWS_BEARER_TOKEN_BEDROCK", "")
+        .env("AWS_ACCESS_KEY_ID", "AKEXAMPLE")
+        .env("AWS_SECRET_ACCESS_KEY", "secret")
+        .build()
+        .unwrap();
+    let models = ai.models("bedrock").await.unwrap();
+    let ids: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
+    assert_eq!(ids, ["amazon.nova-lite-v1:0", "us.amazon.nova-lite-v1:0"]);
+    let urls: Vec<String> =
+        fake.requests().iter().map(|request| request.uri().to_string()).collect();
+    let host = "https://bedrock.us-east-1.amazonaws.com";
+    assert_eq!(
+        urls,
+        [format!("{host}/foundation-models"), format!("{host}/inference-profiles?maxResults=1000")]
+    );
+    for value in tokens(&fake) {
+        assert!(value.contains("/us-east-1/bedrock/aws4_request, SignedHeaders="), "{value}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_key_is_used_in_place_of_a_credential() {
     let (credential, count) = numbered();
     let fake = Fake::new([Reply::text("a"), Reply::text("b")]);

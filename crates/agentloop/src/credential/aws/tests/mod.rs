@@ -1,103 +1,27 @@
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
+#[cfg(unix)]
+mod programs;
+mod roles;
+
 use std::time::UNIX_EPOCH;
 
-use http::{HeaderMap, Response};
-use tokio::time::{Instant, advance, sleep};
+use http::HeaderMap;
+use tokio::time::{Instant, advance};
 
 use super::*;
 use crate::calendar::write_rfc3339;
+use crate::credential::fake::{Fake, Shared, World};
 use crate::limits::{
     CREDENTIAL_AHEAD, CREDENTIAL_REQUEST_WAIT, CREDENTIAL_WAIT, MAX_CREDENTIAL_BODY_BYTES,
     METADATA_REQUEST_WAIT,
 };
-use crate::lock::lock;
-use crate::transport::{Body, SendOptions};
-
-/// A service that responds by method and URL, and remembers what it was asked.
-#[derive(Debug, Default)]
-struct Fake {
-    responses: Mutex<BTreeMap<String, (u16, Vec<u8>)>>,
-    asked: Mutex<Vec<(String, HeaderMap)>>,
-    /// How long every response takes.
-    delay: Mutex<Duration>,
-}
-
-impl Fake {
-    fn responds(&self, place: &str, status: u16, body: impl Into<Vec<u8>>) {
-        lock(&self.responses).insert(place.to_owned(), (status, body.into()));
-    }
-
-    fn asked(&self) -> Vec<String> {
-        lock(&self.asked).iter().map(|(place, _)| place.clone()).collect()
-    }
-
-    fn header(&self, place: &str, name: &str) -> Option<String> {
-        let asked = lock(&self.asked);
-        let (_, headers) = asked.iter().find(|(asked, _)| asked == place)?;
-        Some(headers.get(name)?.to_str().unwrap().to_owned())
-    }
-}
-
-#[derive(Clone, Debug)]
-struct Shared(Arc<Fake>);
-
-impl Transport for Shared {
-    fn send<'a>(
-        &'a self,
-        request: Request<Bytes>,
-        _: SendOptions,
-    ) -> BoxFuture<'a, Result<Response<Body>>> {
-        Box::pin(async move {
-            let place = format!("{} {}", request.method(), request.uri());
-            lock(&self.0.asked).push((place.clone(), request.headers().clone()));
-            let delay = *lock(&self.0.delay);
-            if !delay.is_zero() {
-                sleep(delay).await;
-            }
-            match lock(&self.0.responses).get(&place) {
-                Some((status, body)) => {
-                    let response = Response::builder().status(*status);
-                    Ok(response.body(Body::whole(body.clone())).unwrap())
-                }
-                None => Err(Error::new(ErrorKind::Connection, "connection refused")),
-            }
-        })
-    }
-}
-
-/// A home folder that is removed at the end.
-struct Home(PathBuf);
-
-impl Home {
-    fn new() -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path =
-            std::env::temp_dir().join(format!("agentloop-aws-{}-{count}", std::process::id()));
-        std::fs::create_dir_all(path.join(".aws/sso/cache")).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(".aws").join(name), text).unwrap();
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 struct Lab {
     credential: AwsCredential,
     fake: Arc<Fake>,
-    variables: BTreeMap<String, String>,
-    home: Home,
+    world: World,
 }
+
+const URL: &str = "https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse";
 
 impl Lab {
     fn new(variables: &[(&str, &str)]) -> Self {
@@ -105,32 +29,35 @@ impl Lab {
     }
 
     fn with(settings: AwsSettings, variables: &[(&str, &str)]) -> Self {
-        let (fake, home) = (Arc::new(Fake::default()), Home::new());
-        let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let mut variables: BTreeMap<String, String> = pairs.collect();
-        variables.insert("HOME".to_owned(), home.0.display().to_string());
+        let world = World::new(variables);
+        let fake = Arc::clone(&world.fake);
         let mut credential = AwsCredential::new(settings).transport(Shared(Arc::clone(&fake)));
         // The tests may run on any machine.
         credential.is_amazon = || false;
-        Self { credential, fake, variables, home }
+        Self { credential, fake, world }
+    }
+
+    /// Writes a file of the folder `.aws`.
+    fn write(&self, name: &str, text: &str) {
+        self.world.home.write(&format!(".aws/{name}"), text);
     }
 
     async fn sign(&self) -> Result<Request<Bytes>> {
-        let url = "https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse";
-        let mut request = Request::post(url).body(Bytes::from_static(b"{}")).unwrap();
-        let look_up = |name: &str| self.variables.get(name).cloned();
-        self.credential.authorize(&mut request, Environment::new(&look_up)).await?;
-        Ok(request)
+        self.world.authorize(&self.credential, URL).await
     }
 
     fn check(&self) -> Result<()> {
-        let look_up = |name: &str| self.variables.get(name).cloned();
-        self.credential.check(Environment::new(&look_up))
+        self.world.check(&self.credential)
     }
 
     fn region(&self) -> Option<String> {
-        let look_up = |name: &str| self.variables.get(name).cloned();
-        self.credential.variable("AWS_REGION", Environment::new(&look_up))
+        self.world.variable(&self.credential, "AWS_REGION")
+    }
+
+    fn header(&self, place: &str, name: &str) -> Option<String> {
+        let asked = self.fake.asked();
+        let asked = asked.iter().find(|asked| asked.place == place)?;
+        Some(asked.headers.get(name)?.to_str().unwrap().to_owned())
     }
 }
 
@@ -163,11 +90,11 @@ fn machine(lab: &Lab, keys: &str) {
 #[tokio::test(start_paused = true)]
 async fn keys_of_the_environment_come_first() {
     let lab = Lab::new(&KEYS);
-    lab.home.write("credentials", "[default]\naws_access_key_id=AKFILE\naws_secret_access_key=S\n");
+    lab.write("credentials", "[default]\naws_access_key_id=AKFILE\naws_secret_access_key=S\n");
     let request = lab.sign().await.unwrap();
     assert_eq!(signer(&request), "AKENV");
     assert!(!request.headers().contains_key("x-amz-security-token"));
-    assert!(lab.check().is_ok() && lab.fake.asked().is_empty());
+    assert!(lab.check().is_ok() && lab.fake.places().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -180,8 +107,8 @@ async fn half_of_the_keys_is_an_error_that_names_the_other_half() {
 #[tokio::test(start_paused = true)]
 async fn a_profile_of_the_settings_comes_before_the_environment() {
     let lab = Lab::with(AwsSettings::default().profile("work"), &KEYS);
-    lab.home.write("config", "[profile work]\nregion = ap-south-1\n");
-    lab.home.write(
+    lab.write("config", "[profile work]\nregion = ap-south-1\n");
+    lab.write(
         "credentials",
         "[work]\naws_access_key_id = AKWORK\naws_secret_access_key = S\naws_session_token = T\n",
     );
@@ -197,25 +124,24 @@ async fn a_profile_that_does_not_exist_is_an_error_and_not_another_account() {
     machine(&lab, &served("AKROLE", HOUR));
     let error = lab.sign().await.unwrap_err();
     assert!(error.message().contains("wrok"), "{error}");
-    assert!(lab.fake.asked().is_empty());
+    assert!(lab.fake.places().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_not_supported_is_an_error_that_says_what_to_do() {
     for setting in [
-        "role_arn = arn:aws:iam::1:role/x\nsource_profile = default",
-        "credential_process = /bin/x",
+        "login_session = arn:aws:iam::1:user/x",
+        "role_arn = arn:aws:iam::1:role/x\nsource_profile = p\nmfa_serial = arn:aws:iam::1:mfa/x",
+        "credential_source = Environment",
     ] {
         let lab = Lab::new(&[("AWS_PROFILE", "p")]);
-        lab.home.write("config", &format!("[profile p]\n{setting}\n"));
+        lab.write("config", &format!("[profile p]\n{setting}\n"));
         machine(&lab, &served("AKROLE", HOUR));
         let error = lab.sign().await.unwrap_err();
         assert!(error.message().contains("not supported"), "{error}");
         assert!(error.hint().unwrap().contains("export-credentials --profile p"));
-        assert!(lab.fake.asked().is_empty(), "no other credentials are used instead");
+        assert!(lab.fake.places().is_empty(), "no other credentials are used instead");
     }
-    let lab = Lab::new(&[("AWS_WEB_IDENTITY_TOKEN_FILE", "/x"), ("AWS_ROLE_ARN", "arn")]);
-    assert!(lab.sign().await.unwrap_err().message().contains("not supported"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -227,7 +153,7 @@ async fn a_container_returns_keys_for_its_token() {
     let place = "GET http://169.254.170.2/v2/credentials/1";
     lab.fake.responds(place, 200, served("AKTASK", HOUR));
     assert_eq!(signer(&lab.sign().await.unwrap()), "AKTASK");
-    assert_eq!(lab.fake.header(place, "authorization").as_deref(), Some("Basic secret"));
+    assert_eq!(lab.header(place, "authorization").as_deref(), Some("Basic secret"));
     assert!(lab.check().is_ok());
 }
 
@@ -245,7 +171,7 @@ async fn a_token_of_a_container_is_not_sent_to_another_machine_without_encryptio
             ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "secret"),
         ]);
         assert_eq!(lab.sign().await.unwrap_err().kind(), ErrorKind::Config, "{url}");
-        assert!(lab.fake.asked().is_empty(), "{url}");
+        assert!(lab.fake.places().is_empty(), "{url}");
     }
     for url in
         ["https://creds.test/x", "http://127.0.0.1:90/x", "http://169.254.170.23/v1/credentials"]
@@ -263,8 +189,8 @@ async fn a_machine_returns_keys_for_a_token_of_its_metadata_service() {
     let request = lab.sign().await.unwrap();
     assert_eq!(signer(&request), "AKROLE");
     assert_eq!(request.headers()["x-amz-security-token"], "T-AKROLE");
-    assert_eq!(lab.fake.asked(), [TOKEN, ROLES, ROLE]);
-    assert_eq!(lab.fake.header(ROLE, "x-aws-ec2-metadata-token").as_deref(), Some("imds-token"));
+    assert_eq!(lab.fake.places(), [TOKEN, ROLES, ROLE]);
+    assert_eq!(lab.header(ROLE, "x-aws-ec2-metadata-token").as_deref(), Some("imds-token"));
     // Once more, without asking again.
     lab.sign().await.unwrap();
     assert_eq!(lab.fake.asked().len(), 3);
@@ -276,7 +202,7 @@ async fn a_machine_returns_keys_for_a_token_of_its_metadata_service() {
 async fn on_a_machine_of_amazon_s_a_check_expects_a_role_and_does_not_ask() {
     let mut lab = Lab::new(&[]);
     lab.credential.is_amazon = || true;
-    assert!(lab.check().is_ok() && lab.fake.asked().is_empty());
+    assert!(lab.check().is_ok() && lab.fake.places().is_empty());
     let mut lab = Lab::new(&[("AWS_EC2_METADATA_DISABLED", "true")]);
     lab.credential.is_amazon = || true;
     assert!(lab.check().is_err());
@@ -290,13 +216,13 @@ async fn without_any_credentials_the_error_comes_soon_and_says_what_to_set() {
     assert!(error.hint().unwrap().contains("AWS_BEARER_TOKEN_BEDROCK"));
     // A network that swallows packets: one short wait.
     let lab = Lab::new(&[]);
-    *lock(&lab.fake.delay) = HOUR;
+    lab.fake.is_slow(HOUR);
     let began = Instant::now();
     assert_eq!(lab.sign().await.unwrap_err().kind(), ErrorKind::MissingKey);
     assert!(began.elapsed() <= METADATA_REQUEST_WAIT + Duration::from_millis(10));
     let lab = Lab::new(&[("AWS_EC2_METADATA_DISABLED", "TRUE")]);
     assert!(lab.sign().await.is_err());
-    assert!(lab.fake.asked().is_empty());
+    assert!(lab.fake.places().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -316,7 +242,7 @@ async fn keys_are_replaced_before_they_expire_and_kept_through_an_outage() {
 async fn a_slow_service_is_an_error_after_a_limit() {
     let lab = Lab::new(&[("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/c")]);
     lab.fake.responds("GET http://169.254.170.2/c", 200, served("AK", HOUR));
-    *lock(&lab.fake.delay) = HOUR;
+    lab.fake.is_slow(HOUR);
     let began = Instant::now();
     assert_eq!(lab.sign().await.unwrap_err().kind(), ErrorKind::Timeout);
     assert!(began.elapsed() <= CREDENTIAL_REQUEST_WAIT.min(CREDENTIAL_WAIT));
@@ -352,22 +278,22 @@ async fn hostile_responses_are_errors_that_show_no_keys() {
 #[tokio::test(start_paused = true)]
 async fn the_single_sign_on_uses_the_stored_token_of_its_session() {
     let lab = Lab::new(&[("AWS_PROFILE", "work"), ("AWS_ENDPOINT_URL_SSO", "https://sso.test/")]);
-    lab.home.write("config", "[profile work]\nsso_session = office\nsso_account_id = 123\nsso_role_name = dev team\n[sso-session office]\nsso_region = eu-west-1\nsso_start_url = https://x\n");
+    lab.write("config", "[profile work]\nsso_session = office\nsso_account_id = 123\nsso_role_name = dev team\n[sso-session office]\nsso_region = eu-west-1\nsso_start_url = https://x\n");
     // The SHA-1 of `office`.
     let file = "sso/cache/6eebdb15d27d5a05a88d2f745c2c00d7ea9d6b14.json";
     let error = lab.sign().await.unwrap_err();
     assert!(error.hint().unwrap().contains("aws sso login --profile work"), "{error}");
     let sum = ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, b"office");
     let file = file.replace("6eebdb15d27d5a05a88d2f745c2c00d7ea9d6b14", &sign::hex(sum.as_ref()));
-    lab.home.write(&file, r#"{"accessToken":"sso-token","expiresAt":"2099-01-01T00:00:00Z"}"#);
+    lab.write(&file, r#"{"accessToken":"sso-token","expiresAt":"2099-01-01T00:00:00Z"}"#);
     let place = "GET https://sso.test/federation/credentials?role_name=dev%20team&account_id=123";
     let ms = UNIX_EPOCH.elapsed().unwrap().as_millis() + 3_600_000;
     lab.fake.responds(place, 200, format!(r#"{{"roleCredentials":{{"accessKeyId":"AKSSO","secretAccessKey":"S","sessionToken":"T","expiration":{ms}}}}}"#));
     assert_eq!(signer(&lab.sign().await.unwrap()), "AKSSO");
-    assert_eq!(lab.fake.header(place, "x-amz-sso_bearer_token").as_deref(), Some("sso-token"));
+    assert_eq!(lab.header(place, "x-amz-sso_bearer_token").as_deref(), Some("sso-token"));
     let expired = Lab::new(&[("AWS_PROFILE", "work")]);
-    expired.home.write("config", "[profile work]\nsso_session = office\nsso_account_id = 1\nsso_role_name = r\n[sso-session office]\nsso_region = eu-west-1\n");
-    expired.home.write(&file, r#"{"accessToken":"old","expiresAt":"2001-01-01T00:00:00Z"}"#);
+    expired.write("config", "[profile work]\nsso_session = office\nsso_account_id = 1\nsso_role_name = r\n[sso-session office]\nsso_region = eu-west-1\n");
+    expired.write(&file, r#"{"accessToken":"old","expiresAt":"2001-01-01T00:00:00Z"}"#);
     assert!(expired.sign().await.is_err());
     assert!(expired.fake.asked().is_empty());
 }
@@ -382,7 +308,7 @@ async fn the_region_is_that_of_the_host_then_of_the_settings_the_environment_and
     assert_eq!(Lab::new(&[("AWS_DEFAULT_REGION", "r-1")]).region().as_deref(), Some("r-1"));
     let lab = Lab::new(&[]);
     assert_eq!(lab.region(), None);
-    lab.home.write("config", "[default]\nregion = sa-east-1\n");
+    lab.write("config", "[default]\nregion = sa-east-1\n");
     assert_eq!(lab.region().as_deref(), Some("sa-east-1"));
     for (host, region) in [
         ("bedrock-runtime.us-gov-west-1.amazonaws.com", Some("us-gov-west-1")),
@@ -430,9 +356,9 @@ async fn a_wrong_clock_is_corrected_once_by_the_date_of_the_refusal() {
 async fn keys_that_are_refused_as_expired_are_read_again() {
     let lab = Lab::new(&[]);
     let file = |id: &str| format!("[default]\naws_access_key_id={id}\naws_secret_access_key=S\n");
-    lab.home.write("credentials", &file("AKOLD"));
+    lab.write("credentials", &file("AKOLD"));
     assert_eq!(signer(&lab.sign().await.unwrap()), "AKOLD");
-    lab.home.write("credentials", &file("AKNEW"));
+    lab.write("credentials", &file("AKNEW"));
     assert_eq!(signer(&lab.sign().await.unwrap()), "AKOLD");
     let expired = [("x-amzn-errortype", "ExpiredTokenException:http://x")];
     assert!(!refused(&lab, &expired), "they were just read");
@@ -445,7 +371,7 @@ async fn keys_that_are_refused_as_expired_are_read_again() {
 #[tokio::test(start_paused = true)]
 async fn a_file_that_is_too_large_or_a_folder_is_an_error() {
     let lab = Lab::new(&[]);
-    lab.home.write("credentials", &"#".repeat(2 << 20));
+    lab.write("credentials", &"#".repeat(2 << 20));
     assert!(lab.sign().await.unwrap_err().message().contains("larger"));
     let lab = Lab::new(&[("AWS_CONFIG_FILE", "/")]);
     assert!(lab.sign().await.unwrap_err().message().contains("not a file"));
