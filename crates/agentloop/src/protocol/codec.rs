@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, Uri};
 use serde_json::Value;
 
 use super::conversation::{Order, Prepared, Rules, Shown, ToolNames};
@@ -14,6 +15,7 @@ use super::count;
 use super::embed::{self, Embedded};
 use super::output::Shaped;
 use super::params::Place;
+use super::repeat::Repeat;
 #[cfg(feature = "serve")]
 use super::serve::Serve;
 use super::{Emitter, error_body, headers};
@@ -152,6 +154,11 @@ pub(crate) trait Codec: Sync {
         Err(Error::new(ErrorKind::Unsupported, "this protocol has no embeddings"))
     }
 
+    /// Returns the largest number of texts in one call for embeddings, if it is limited.
+    fn embed_batch(&self, provider: &Provider, _model: &str) -> Option<usize> {
+        provider.quirks.embeddings.batch
+    }
+
     /// Reads vectors in every known form.
     fn decode_embed(&self, provider: &Provider, body: &[u8]) -> Result<Embedded> {
         let error_in = |body: &[u8]| self.decode_error_in_response(&provider.name, body);
@@ -162,6 +169,11 @@ pub(crate) trait Codec: Sync {
 
     /// Writes a call for a page of the list of models. `next` is the query that the page before it returned.
     fn encode_models(&self, provider: &Provider, next: Option<&str>) -> Result<Encoded>;
+
+    /// Returns the URL of a page of the list of models, if another host of the provider has it than that of `uri`.
+    fn models_uri(&self, _uri: &Uri) -> Option<Uri> {
+        None
+    }
 
     /// Reads a page of the list of models.
     fn decode_models(&self, provider: &Provider, body: &[u8]) -> Result<ModelPage>;
@@ -347,6 +359,22 @@ pub(crate) trait Decode: fmt::Debug + Send {
     /// Emits what the decoder holds back, before the partial response of a stream that was cut off is taken.
     fn settle(&mut self, _emitter: &mut Emitter) {}
 
+    /// Returns where in the data of the last frame the text is that the frame added, if it did nothing else. Whatever else a frame with the
+    /// same bytes around its text does must have no effect the second time.
+    fn added_text(&self) -> Option<Range<usize>> {
+        None
+    }
+
+    /// Returns the fields of a frame that have no effect, whatever they contain, in a frame that adds text.
+    fn ignored_fields(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Adds text in the way the last frame did, which is the one of which [`added_text`](Self::added_text) reported the place.
+    fn add_text(&mut self, _text: &str, _emitter: &mut Emitter) -> Result<()> {
+        Ok(())
+    }
+
     /// Returns whether a stream may also arrive as one JSON list of its frames.
     fn streams_lists(&self) -> bool {
         false
@@ -360,44 +388,68 @@ pub(crate) trait Decode: fmt::Debug + Send {
 
 /// Reads the response to a chat call in any protocol, and checks the limits.
 #[derive(Debug)]
-pub(crate) struct ChatDecoder(Box<dyn Decode>);
+pub(crate) struct ChatDecoder {
+    decoder: Box<dyn Decode>,
+    /// Made for the first frame that only adds text: a complete body has none.
+    repeat: Option<Box<Repeat>>,
+}
 
 impl ChatDecoder {
     pub(crate) fn new(context: DecodeContext) -> Self {
-        Self(super::codec(context.provider.protocol).decoder(context))
+        let decoder = super::codec(context.provider.protocol).decoder(context);
+        Self { decoder, repeat: None }
     }
 
     /// Returns whether a stream may also arrive as one JSON list of its frames.
     pub(crate) fn streams_lists(&self) -> bool {
-        self.0.streams_lists()
+        self.decoder.streams_lists()
     }
 
     /// Returns whether a stream arrives as lines, each of which is a JSON object.
     pub(crate) fn streams_lines(&self) -> bool {
-        self.0.streams_lines()
+        self.decoder.streams_lines()
     }
 
     /// Emits what the decoder holds back, before the partial response of a stream that was cut off is taken.
     pub(crate) fn settle(&mut self, emitter: &mut Emitter) {
-        self.0.settle(emitter);
+        self.decoder.settle(emitter);
+    }
+
+    /// Returns whether a frame need not be parsed.
+    #[cfg(test)]
+    pub(crate) fn is_repeated(&self, frame: &Frame<'_>) -> bool {
+        self.repeat.as_ref().is_some_and(|repeat| repeat.text(frame).is_some())
     }
 
     /// Reads the next frame of a stream.
     pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
         emitter.receive(frame.data.len());
-        let flow = self.0.frame(frame, emitter)?;
+        if let Some(repeat) = &mut self.repeat {
+            if let Some(text) = repeat.text(frame) {
+                repeat.hit();
+                self.decoder.add_text(text, emitter)?;
+                emitter.check()?;
+                return Ok(Flow::Continue);
+            }
+            repeat.clear();
+        }
+        let flow = self.decoder.frame(frame, emitter)?;
+        if let Some(place) = self.decoder.added_text() {
+            let repeat = self.repeat.get_or_insert_default();
+            repeat.keep(frame, place, self.decoder.ignored_fields());
+        }
         emitter.check()?;
         Ok(flow)
     }
 
     /// Ends a stream.
     pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
-        self.0.finish(emitter)
+        self.decoder.finish(emitter)
     }
 
     /// Reads a complete body.
     pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
         emitter.receive(body.len());
-        self.0.body(body, emitter)
+        self.decoder.body(body, emitter)
     }
 }

@@ -4,6 +4,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::growing::Blocks;
+use super::repeat::Added;
 use super::usage::{Tally, Wire};
 use super::wire::{Delta, Message};
 use crate::chat::FinishReason;
@@ -24,6 +25,8 @@ pub(crate) struct Decoder {
     /// Why the response ended, once that is known.
     pub(super) stop: Option<String>,
     id: String,
+    /// What the last event added, if that was nothing but text.
+    pub(super) added: Option<Added>,
 }
 
 /// Whether a message is the start of a stream or all there is.
@@ -43,6 +46,7 @@ impl Decoder {
             rest: Kept::default(),
             stop: None,
             id: String::new(),
+            added: None,
         }
     }
 

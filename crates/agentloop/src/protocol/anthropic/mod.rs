@@ -11,6 +11,7 @@ mod models;
 mod params;
 mod parts;
 mod raw_predict;
+mod repeat;
 #[cfg(feature = "serve")]
 mod serve;
 mod stream;

@@ -1,8 +1,11 @@
 //! Reads the frames of a stream or a complete body, and ends the response.
 
+use std::ops::Range;
+
 use serde_json::value::RawValue;
 
 use super::decode::{Decoder, Mode};
+use super::repeat::Added;
 use super::wire::{Event, Message};
 use crate::chat::Warning;
 use crate::error::{Error, ErrorKind, Result};
@@ -29,6 +32,7 @@ fn unreadable(error: serde_json::Error, block: &RawValue) -> Error {
 
 impl Decode for Decoder {
     fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+        self.added = None;
         let data = frame.data.trim_ascii();
         let known = frame.event.is_empty() || EVENTS.contains(&frame.event);
         if data.is_empty() || !known {
@@ -44,7 +48,10 @@ impl Decode for Decoder {
         }
         let mut event = Event::default();
         let Err(error) = fill_json(data, &mut event) else {
-            return self.event(&mut event, data, frame.event, emitter);
+            let added = Added::of(&event, frame.data);
+            let flow = self.event(&mut event, data, frame.event, emitter)?;
+            self.added = added;
+            return Ok(flow);
         };
         let data = mended(data, &error).ok_or(error)?;
         let mut event = Event::default();
@@ -69,6 +76,17 @@ impl Decode for Decoder {
         let mut message = Message::default();
         fill_json(&body, &mut message)?;
         self.whole(&mut message, &body, emitter)
+    }
+
+    fn added_text(&self) -> Option<Range<usize>> {
+        self.added.as_ref().map(|added| added.place.clone())
+    }
+
+    fn add_text(&mut self, text: &str, emitter: &mut Emitter) -> Result<()> {
+        match &self.added {
+            Some(added) => self.blocks.delta(added.index, &mut added.again(text), emitter),
+            None => Ok(()),
+        }
     }
 
     // The usage comes with several events. It is emitted once, because each event would copy all of it.

@@ -4,6 +4,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::growing::{CallIds, CandidateState};
+use super::repeat::Added;
 use super::usage::TokenCounts;
 use super::wire::{Candidate, Chunk};
 use crate::calendar;
@@ -27,6 +28,8 @@ pub(crate) struct Decoder {
     ids: CallIds,
     /// The last token counts.
     pub(super) tokens: TokenCounts,
+    /// What the last chunk added, if that was nothing but text.
+    pub(super) added: Option<Added>,
 }
 
 /// Whether a chunk is a step of a stream or all there is.
@@ -63,6 +66,7 @@ impl Decoder {
             blocked: None,
             ids: CallIds::default(),
             tokens: TokenCounts::default(),
+            added: None,
         }
     }
 

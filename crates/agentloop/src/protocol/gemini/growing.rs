@@ -220,7 +220,7 @@ impl CandidateState {
     }
 
     /// Adds a piece of text or thoughts. A signature belongs only to its own piece.
-    fn text(
+    pub(super) fn text(
         &mut self,
         text: Cow<'_, str>,
         thought: bool,

@@ -11,6 +11,7 @@ mod message;
 mod models;
 mod params;
 mod parts;
+mod repeat;
 #[cfg(feature = "serve")]
 mod serve;
 mod stream;

@@ -1,9 +1,13 @@
 //! Reads the frames of a stream or a complete body, and ends the response.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use serde_json::value::RawValue;
 
 use super::decode::{Decoder, Mode};
 use super::error;
+use super::repeat::Added;
 use super::wire::Chunk;
 use crate::chat::{FinishReason, Warning};
 use crate::error::{Error, ErrorKind, Result};
@@ -12,6 +16,7 @@ use crate::protocol::{Decode, Emitter, Flow, Frame, ReportedCost, error_body};
 
 impl Decode for Decoder {
     fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+        self.added = None;
         let data = frame.data.trim_ascii();
         if data.is_empty() {
             return Ok(Flow::Continue);
@@ -22,11 +27,15 @@ impl Decode for Decoder {
         }
         if data.starts_with(b"[") {
             self.list(data, emitter)?;
+            // Its place is one in an element of the list.
+            self.added = None;
             return Ok(Flow::Continue);
         }
         let mut chunk = Chunk::default();
         let Err(error) = fill_json(data, &mut chunk) else {
+            let added = Added::of(&chunk, frame.data);
             self.step(&mut chunk, data, Mode::Stream, emitter)?;
+            self.added = added;
             return Ok(Flow::Continue);
         };
         let data = mended(data, &error).ok_or(error)?;
@@ -57,6 +66,18 @@ impl Decode for Decoder {
             self.step(&mut chunk, body, Mode::Whole, emitter)?;
         }
         self.end(true, emitter)
+    }
+
+    fn added_text(&self) -> Option<Range<usize>> {
+        self.added.as_ref().map(|added| added.place.clone())
+    }
+
+    fn add_text(&mut self, text: &str, emitter: &mut Emitter) -> Result<()> {
+        let Some(Added { candidate, thought, .. }) = self.added else { return Ok(()) };
+        match self.candidates.iter_mut().find(|state| state.index == candidate) {
+            Some(state) => state.text(Cow::Borrowed(text), thought, None, Mode::Stream, emitter),
+            None => Ok(()),
+        }
     }
 
     fn settle(&mut self, emitter: &mut Emitter) {

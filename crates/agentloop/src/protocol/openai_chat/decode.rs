@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use serde_json::{Map, Value};
 
 use super::growing::{ChoiceState, MadeUpIds, Step};
+use super::repeat::Added;
 use super::usage;
 use super::wire::{Chunk, ChunkChoice};
 use crate::chat::{Warning, WarningKind};
@@ -22,7 +23,7 @@ pub(crate) struct Decoder {
     pub(super) context: DecodeContext,
     pub(super) choices: Vec<ChoiceState>,
     /// How many chunks have been read.
-    chunks: u64,
+    pub(super) chunks: u64,
     /// From the model's name, once that is known.
     think_tags: Option<ThinkTags>,
     pub(super) metadata: Map<String, Value>,
@@ -40,6 +41,8 @@ pub(crate) struct Decoder {
     id: String,
     /// The hash of the id, once it is needed.
     id_hash: OnceCell<u64>,
+    /// What the last chunk added, if that was nothing but text.
+    pub(super) added: Option<Added>,
 }
 
 /// Whether a chunk is a step of a stream or all there is.
@@ -67,6 +70,7 @@ impl Decoder {
             tier: String::new(),
             id: String::new(),
             id_hash: OnceCell::new(),
+            added: None,
         }
     }
 

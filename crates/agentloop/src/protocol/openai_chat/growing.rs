@@ -309,6 +309,11 @@ impl ChoiceState {
         emitter.delta(self.index, part, PartDelta::Thinking { thinking })
     }
 
+    /// Returns whether thoughts are separated from the text by tags.
+    pub(super) fn splits_text(&self) -> bool {
+        self.splitter.is_some()
+    }
+
     pub(super) fn text(&mut self, text: Cow<'_, str>, emitter: &mut Emitter) -> Result<()> {
         if text.is_empty() {
             return Ok(());
@@ -332,7 +337,7 @@ impl ChoiceState {
         }
     }
 
-    fn plain_text(&mut self, text: String, emitter: &mut Emitter) -> Result<()> {
+    pub(super) fn plain_text(&mut self, text: String, emitter: &mut Emitter) -> Result<()> {
         let part = self.ensure(Kind::Text, emitter)?;
         self.written += text.len();
         emitter.delta(self.index, part, PartDelta::Text { text })

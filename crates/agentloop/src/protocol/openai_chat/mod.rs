@@ -8,6 +8,7 @@ mod image_output;
 mod message;
 mod params;
 mod parts;
+mod repeat;
 #[cfg(feature = "serve")]
 mod serve;
 mod stream;

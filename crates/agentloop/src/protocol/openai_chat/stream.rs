@@ -1,9 +1,12 @@
 //! Reads the frames of a stream or a complete body, and ends the response.
 
+use std::ops::Range;
+
 use serde_json::value::RawValue;
 
 use super::citations::Sources;
 use super::decode::{Decoder, Mode};
+use super::repeat::Added;
 use super::wire::Chunk;
 use crate::chat::{FinishReason, Warning};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,6 +18,7 @@ const DONE: &[u8] = b"[DONE]";
 
 impl Decode for Decoder {
     fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+        self.added = None;
         let data = frame.data.trim_ascii();
         if data.starts_with(DONE) {
             self.end(true, emitter)?;
@@ -28,7 +32,9 @@ impl Decode for Decoder {
         }
         let mut chunk = Chunk::default();
         let Err(error) = fill_json(data, &mut chunk) else {
+            let added = Added::of(&chunk, frame.data);
             self.step(&mut chunk, data, frame.event, emitter)?;
+            self.added = added;
             return Ok(Flow::Continue);
         };
         let data = mended(data, &error).ok_or(error)?;
@@ -40,6 +46,18 @@ impl Decode for Decoder {
 
     fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
         self.end(false, emitter)
+    }
+
+    fn added_text(&self) -> Option<Range<usize>> {
+        self.added_place()
+    }
+
+    fn ignored_fields(&self) -> &'static [&'static str] {
+        super::repeat::IGNORED
+    }
+
+    fn add_text(&mut self, text: &str, emitter: &mut Emitter) -> Result<()> {
+        self.add_again(text, emitter)
     }
 
     fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {

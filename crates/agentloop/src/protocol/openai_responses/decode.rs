@@ -18,6 +18,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::growing::Items;
+use super::repeat::Added;
 use super::usage;
 use super::wire::Response;
 use crate::chat::{FinishReason, Warning};
@@ -34,13 +35,15 @@ pub(crate) struct Decoder {
     /// Fields that the protocol does not name, and those of its usage.
     rest: Kept,
     usage_rest: Kept,
+    /// What the last event added, if that was nothing but text.
+    pub(super) added: Option<Added>,
 }
 
 impl Decoder {
     pub(crate) fn new(context: DecodeContext) -> Self {
         let items = Items::new(context.audio_format.clone());
         let (rest, usage_rest) = (Kept::default(), Kept::default());
-        Self { context, items, metadata: Map::new(), rest, usage_rest }
+        Self { context, items, metadata: Map::new(), rest, usage_rest, added: None }
     }
 
     /// Starts the response. A second start is ignored.

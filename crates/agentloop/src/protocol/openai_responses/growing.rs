@@ -236,11 +236,15 @@ impl Items {
             }
         };
         self.recent = Some(at);
-        let entry = &mut self.list[at];
-        if entry.done {
-            return Ok(());
+        self.grow_again(growth, emitter)
+    }
+
+    /// Adds to the item that grew last.
+    pub(super) fn grow_again(&mut self, growth: Growth<'_>, emitter: &mut Emitter) -> Result<()> {
+        match self.recent.and_then(|at| self.list.get_mut(at)) {
+            Some(entry) if !entry.done => entry.item.grow(growth, emitter),
+            _ => Ok(()),
         }
-        entry.item.grow(growth, emitter)
     }
 
     /// Returns the item that is meant: by place and id, else by id, else by place, else the latest.

@@ -6,6 +6,7 @@ mod growing;
 mod message;
 mod params;
 mod parts;
+mod repeat;
 mod replay;
 #[cfg(feature = "serve")]
 mod serve;

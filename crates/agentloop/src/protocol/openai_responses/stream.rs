@@ -1,7 +1,10 @@
 //! Reads the frames of a stream or a complete body, and ends the response.
 
+use std::ops::Range;
+
 use super::decode::Decoder;
 use super::growing::{Growth, Place, Source};
+use super::repeat::{Added, IGNORED};
 use super::wire::{Event, Response, has_content};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
@@ -9,6 +12,7 @@ use crate::protocol::{Decode, Emitter, Flow, Frame, error_body};
 
 impl Decode for Decoder {
     fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+        self.added = None;
         let data = frame.data.trim_ascii();
         let known = frame.event.is_empty()
             || frame.event.starts_with("response.")
@@ -37,12 +41,30 @@ impl Decode for Decoder {
                 }
                 None => Err(error),
             },
-            read => read,
+            read => {
+                self.added = Added::of(&event, frame.data).filter(|_| read.is_ok());
+                read
+            }
         }
     }
 
     fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
         Err(error_body::cut_off(emitter.is_started()))
+    }
+
+    fn added_text(&self) -> Option<Range<usize>> {
+        self.added.as_ref().map(|added| added.place.clone())
+    }
+
+    fn ignored_fields(&self) -> &'static [&'static str] {
+        IGNORED
+    }
+
+    fn add_text(&mut self, text: &str, emitter: &mut Emitter) -> Result<()> {
+        match &self.added {
+            Some(added) => self.items.grow_again(added.again(text), emitter),
+            None => Ok(()),
+        }
     }
 
     fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {

@@ -39,6 +39,27 @@ pub(crate) fn cuts_are_invisible(recording: &Recording) -> Law {
     Ok(())
 }
 
+/// A frame that repeats the one before it is not parsed. An event without data between two frames has no effect, but makes the next frame one
+/// that is parsed: the events must be equal.
+pub(crate) fn a_repeated_frame_is_read_as_if_it_was_parsed(recording: &Recording) -> Law {
+    if !recording.body.windows(5).any(|bytes| bytes == b"data:") {
+        return Ok(());
+    }
+    let mut parted = Vec::new();
+    let mut is_blank = true;
+    for line in recording.body.split_inclusive(|byte| *byte == b'\n') {
+        let ends = line.trim_ascii().is_empty();
+        parted.extend_from_slice(line);
+        if ends && !is_blank {
+            parted.extend_from_slice(b"data:\n\n");
+        }
+        is_blank = ends;
+    }
+    let (whole, parted) = (recording.decode(), recording.decode_bytes(&parted, usize::MAX));
+    ensure(parted.events == whole.events, || "other events".to_owned())?;
+    ensure(parted.error == whole.error, || "another end".to_owned())
+}
+
 /// Cuts the stream at many places; the result is a response only if the provider had sent the finish reason.
 pub(crate) fn a_cut_stream_is_an_error(recording: &Recording) -> Law {
     if !recording.streaming || !recording.is_answer() {

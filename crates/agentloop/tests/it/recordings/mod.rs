@@ -30,6 +30,11 @@ macro_rules! laws_of {
             }
 
             #[test]
+            fn a_repeated_frame_is_read_as_if_it_was_parsed() {
+                over($wire, laws::a_repeated_frame_is_read_as_if_it_was_parsed);
+            }
+
+            #[test]
             fn a_stream_that_is_cut_off_is_never_a_response() {
                 over($wire, laws::a_cut_stream_is_an_error);
             }
