@@ -6,7 +6,8 @@ use agentloop::protocol::serve::{
     write_task_event,
 };
 use agentloop::{
-    ChatResponse, ChatStreamEvent, Error, ErrorKind, Protocol, Result, TaskEvent, TaskResponse,
+    ChatResponse, ChatStreamEvent, Error, ErrorKind, Protocol, Result, Task, TaskEvent,
+    TaskResponse,
 };
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -22,6 +23,9 @@ use crate::{tasks, vectors};
 
 /// The response header with the id of the request.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The most unfinished images of a stream (OpenAI's API description: `PartialImages`).
+const MAX_PARTIAL_IMAGES: u32 = 3;
 
 impl Simulator {
     /// Responds to an HTTP request. Returns `None` if the connection closes without a response.
@@ -197,7 +201,7 @@ impl Simulator {
         let response = tasks::perform(served)?;
         self.counters.task(response.usage());
         let (content_type, body) = match served.stream {
-            true => ("text/event-stream".into(), events_of(response)),
+            true => ("text/event-stream".into(), events_of(&served.task, response)),
             false => {
                 let written = write_task(&response, served.form, 0);
                 (written.content_type, written.body)
@@ -264,11 +268,20 @@ impl Simulator {
     }
 }
 
-/// Returns the events of a response: text by words, audio by kilobytes.
-fn events_of(mut response: TaskResponse) -> Bytes {
+/// Returns the events of a response: text by words, audio by kilobytes, images after as many unfinished ones as were requested.
+fn events_of(task: &Task, mut response: TaskResponse) -> Bytes {
     let mut body = Vec::new();
-    let mut write = |event: &TaskEvent| body.extend_from_slice(&write_task_event(event));
+    let mut write = |event: &TaskEvent| body.extend_from_slice(&write_task_event(event, 0));
     match &mut response {
+        TaskResponse::Image(response) => {
+            let Task::Image(request) = task else { return body.into() };
+            for index in 0..request.partial_images.unwrap_or(0).min(MAX_PARTIAL_IMAGES) {
+                if let Some(image) = response.images.first() {
+                    let (index, image) = (index.into(), Box::new(image.clone()));
+                    write(&TaskEvent::Image { index, image });
+                }
+            }
+        }
         TaskResponse::Transcribe(response) => {
             for word in response.text.split_inclusive(' ') {
                 write(&TaskEvent::Text { text: word.to_owned() });

@@ -12,7 +12,7 @@ use crate::chat::{ChatResponse, ChatStreamEvent, PartDelta};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pace::Pace;
 
-pub use self::task::{SpeechStream, TaskStream, TranscribeStream};
+pub use self::task::{ImageStream, SpeechStream, TaskStream, TranscribeStream};
 
 /// The events of a response, as they arrive.
 ///

@@ -24,13 +24,16 @@ enum Begun {
 /// Responds to a request.
 pub(super) async fn run(mut call: Box<Call>) -> Response<GatewayBody> {
     let protocol = call.api.protocol;
-    let (served, plan) = match read(&call) {
+    let (mut served, plan) = match read(&call) {
         Ok(read) => read,
         Err(error) => return refuse(call.record, protocol, failure::for_client(&error)),
     };
     served.task.model().clone_into(&mut call.record.model);
     call.record.is_stream = served.stream;
     call.record.follow(&call.state.live);
+    if plan.options.strict {
+        served.task.set_strict();
+    }
     let estimate = estimate(&served.task);
     if let Err(error) = call.enter(&estimate).await {
         return refuse(call.record, protocol, error);
@@ -127,6 +130,7 @@ fn pass_on(
     busy: Busy,
 ) -> Response<GatewayBody> {
     let state = &call.state;
+    let warnings = events.warnings().to_vec();
     let (kind, body) = if served.stream {
         let source = Box::new(TaskEvents::new(events, call.api.protocol));
         let (framing, keep_alive) = (Default::default(), state.keep_alive);
@@ -140,5 +144,6 @@ fn pass_on(
     };
     let mut shown = Response::new(body);
     shown.headers_mut().insert(CONTENT_TYPE, kind);
+    headers::warn(shown.headers_mut(), &warnings);
     shown
 }

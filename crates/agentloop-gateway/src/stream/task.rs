@@ -9,6 +9,7 @@ use agentloop::{Error, Protocol, TaskEvent, TaskResponse, TaskStream};
 use bytes::Bytes;
 use futures_core::Stream;
 
+use super::now;
 use super::source::Source;
 use crate::record::Record;
 use crate::route::Busy;
@@ -40,7 +41,7 @@ impl Source for TaskEvents {
             Some(Err(error)) => return Poll::Ready(Some(Err(error))),
             None => return Poll::Ready(None),
         };
-        let bytes = write_task_event(&event);
+        let bytes = write_task_event(&event, u64::try_from(now()).unwrap_or_default());
         if let TaskEvent::Done { response } = event {
             self.response = Some(response);
         }

@@ -90,3 +90,38 @@ async fn what_cannot_be_served_is_an_error_of_the_caller_s_api() {
     let (status, text) = post_form(&stage, "/v1/audio/transcriptions", cut).await;
     assert_eq!(status, 400, "{text}");
 }
+
+#[tokio::test]
+async fn a_strict_key_refuses_what_would_be_left_out_of_other_modalities() {
+    let settings = "[gateway.keys.strict]\nkey_env='STRICT'\nstrict=true\n";
+    let stage = Stage::with(Simulator::new(), settings).await;
+    // OpenAI's images have no seed.
+    let image = json!({ "model": "chat/image", "prompt": "a cat", "seed": 7 });
+    let reply = stage.post("/v1/images/generations", &image).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    assert!(reply.headers["x-agentloop-warnings"].to_str().unwrap().contains("seed"));
+    let strictly = async |path: &str, body: &serde_json::Value| {
+        let request = Request::post(stage.at(path)).header("authorization", "Bearer sk-STRICT");
+        stage.send(request, body.to_string()).await
+    };
+    let reply = strictly("/v1/images/generations", &image).await;
+    assert_eq!(reply.status, 400, "{}", reply.text());
+    assert!(reply.text().contains("seed"), "{}", reply.text());
+    // What is sent as requested is served.
+    let image = json!({ "model": "chat/image", "prompt": "a cat", "n": 1 });
+    assert_eq!(strictly("/v1/images/generations", &image).await.status, 200);
+}
+
+#[tokio::test]
+async fn unfinished_images_are_passed_on_as_events() {
+    let stage = Stage::start(Simulator::new()).await;
+    let body =
+        json!({ "model": "chat/image", "prompt": "a cat", "stream": true, "partial_images": 2 });
+    let reply = stage.post("/v1/images/generations", &body).await;
+    assert_eq!(reply.headers["content-type"], "text/event-stream");
+    let text = reply.text();
+    assert_eq!(text.matches("image_generation.partial_image").count(), 2, "{text}");
+    assert_eq!(text.matches("image_generation.completed").count(), 1, "{text}");
+    let records = stage.records.wait(1).await;
+    assert!(records[0].is_complete, "{records:?}");
+}

@@ -24,9 +24,9 @@ use crate::limits::MAX_BODY_BYTES;
 use crate::middleware::{Request, Response};
 use crate::models::Pricing;
 use crate::protocol::task::TaskDecoded;
-use crate::protocol::{self, codec};
+use crate::protocol::{self, codec, restrict};
 use crate::provider::{Registry, Target};
-use crate::stream::{SpeechStream, TaskStream, TranscribeStream};
+use crate::stream::{ImageStream, SpeechStream, TaskStream, TranscribeStream};
 use crate::transport::Body;
 
 impl AgentLoop {
@@ -52,6 +52,18 @@ impl AgentLoop {
             TaskResponse::Image(response) => Ok(response),
             _ => Err(wrong_response()),
         }
+    }
+
+    /// Generates or edits images, and returns unfinished ones as they arrive.
+    ///
+    /// Unfinished images are requested if the request sets [`partial_images`](ImageRequest::partial_images). Otherwise, and if the
+    /// provider does not stream, all images arrive at once.
+    ///
+    /// # Errors
+    ///
+    /// Fails if an error occurs before the first image. Later errors are in the stream.
+    pub async fn image_stream(&self, request: ImageRequest) -> Result<ImageStream> {
+        self.task_stream(Task::Image(request)).await.map(ImageStream::new)
     }
 
     /// Turns text into speech and waits for all of it.
@@ -284,12 +296,12 @@ impl Inner {
                 let whole = self.read_task(&target, task, response, &secrets, warnings).await?;
                 return Ok(TaskStream::from_response(whole));
             }
-            let pricing = self.pricing(&target, None);
+            let (pricing, known) = (self.pricing(&target, None), warnings.clone());
             let secrets = secrets.clone();
             let mut events = TaskEvents::new(&target, task, response, secrets, warnings, pricing)
                 .with_timeouts(&timeouts, began);
             events.read_ahead().await?;
-            Ok(events.into_stream())
+            Ok(events.into_stream().with_warnings(known))
         };
         limit.within(first).await.map_err(|error| named(secrets.hide(error)))
     }
@@ -303,6 +315,7 @@ impl Inner {
         let provider = &target.provider;
         codec(provider.protocol).check_compiled()?;
         let encoded = protocol::task::encode(provider, &target.model, task, stream)?;
+        restrict::check_strict(task.is_strict(), &encoded.warnings)?;
         let (outgoing, mut warnings) =
             self.http_request(target, encoded, task.access(), task.extra_headers())?;
         warnings.extend(warn_unused_fallbacks(task.fallbacks()));

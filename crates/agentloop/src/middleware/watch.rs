@@ -85,9 +85,10 @@ impl<F: FnOnce(Ending<'_>, &Seen) + Send + Unpin + 'static> Watch<F> {
                 Ok(Response::Task(response))
             }
             Ok(Response::TaskStream(events)) => {
-                let mime_type = events.mime_type().to_owned();
+                let (mime_type, warnings) =
+                    (events.mime_type().to_owned(), events.warnings().to_vec());
                 let events = Watched { events, watch: self };
-                Ok(Response::TaskStream(TaskStream::new(mime_type, events)))
+                Ok(Response::TaskStream(TaskStream::new(mime_type, events).with_warnings(warnings)))
             }
             Err(error) => {
                 self.ended(Ending::Failed(&error));

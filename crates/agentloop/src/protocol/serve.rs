@@ -24,6 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelInfo;
 
 pub use super::embed::VectorForm;
+pub use super::multipart::{FormPart, read_form};
 pub use reply::Reply;
 pub use task::{
     ServedBody, ServedTask, TaskForm, read_task, route_task, write_task, write_task_event,

@@ -9,7 +9,8 @@ use futures_core::Stream;
 
 use super::ended_early;
 use crate::chat::{
-    SpeechEvent, SpeechResponse, TaskEvent, TaskResponse, TranscribeEvent, TranscribeResponse,
+    ImageEvent, ImageResponse, SpeechEvent, SpeechResponse, TaskEvent, TaskResponse,
+    TranscribeEvent, TranscribeResponse, Warning,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_BODY_BYTES;
@@ -28,6 +29,7 @@ use crate::limits::MAX_BODY_BYTES;
 pub struct TaskStream {
     events: Pin<Box<dyn Stream<Item = Result<TaskEvent>> + Send>>,
     mime_type: String,
+    warnings: Vec<Warning>,
     ended: bool,
 }
 
@@ -37,7 +39,20 @@ impl TaskStream {
         mime_type: impl Into<String>,
         events: impl Stream<Item = Result<TaskEvent>> + Send + 'static,
     ) -> Self {
-        Self { events: Box::pin(events), mime_type: mime_type.into(), ended: false }
+        let (events, mime_type) = (Box::pin(events), mime_type.into());
+        Self { events, mime_type, warnings: Vec::new(), ended: false }
+    }
+
+    /// Sets what is known at the beginning to have been changed or left out of the request.
+    #[must_use]
+    pub fn with_warnings(mut self, warnings: impl Into<Vec<Warning>>) -> Self {
+        self.warnings = warnings.into();
+        self
+    }
+
+    /// Returns what was changed or left out of the request. The response in the last event has these warnings too.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 
     /// Returns the media type of the content: that of the audio, or `text/plain`.
@@ -47,6 +62,7 @@ impl TaskStream {
 
     /// Creates a stream of a complete response.
     pub fn from_response(response: TaskResponse) -> Self {
+        let warnings = response.warnings().to_vec();
         let (mime_type, events) = match response {
             TaskResponse::Speech(mut response) => {
                 let data = std::mem::take(&mut response.audio);
@@ -64,7 +80,7 @@ impl TaskStream {
             }
             other => (String::new(), vec![TaskEvent::Done { response: Box::new(other) }]),
         };
-        Self::new(mime_type, Events(events.into_iter()))
+        Self::new(mime_type, Events(events.into_iter())).with_warnings(warnings)
     }
 
     /// Calls `change` with each event as it passes.
@@ -83,7 +99,8 @@ impl TaskStream {
                 item
             }
         }
-        Self::new(self.mime_type.clone(), Mapped(self, change))
+        let (mime_type, warnings) = (self.mime_type.clone(), self.warnings.clone());
+        Self::new(mime_type, Mapped(self, change)).with_warnings(warnings)
     }
 
     /// Returns the next event; `None` after the last.
@@ -269,7 +286,7 @@ stream_of! {
             }
             _ => None,
         },
-        TaskEvent::Audio { .. } => None,
+        TaskEvent::Audio { .. } | TaskEvent::Image { .. } => None,
     }
 }
 
@@ -282,6 +299,59 @@ impl TranscribeStream {
     pub async fn response(mut self) -> Result<TranscribeResponse> {
         while let Some(event) = self.next().await {
             if let TranscribeEvent::Done { response } = event? {
+                return Ok(*response);
+            }
+        }
+        Err(ended_early())
+    }
+}
+
+stream_of! {
+    /// Images, with unfinished ones before them.
+    ///
+    /// - The last event is [`ImageEvent::Done`] with the finished images, or an error; nothing follows either.
+    /// - A truncated stream is an error, never an unfinished image.
+    /// - Dropping it closes the connection.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, ImageEvent, ImageRequest};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> agentloop::Result<()> {
+    /// # let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+    /// let request = ImageRequest::new("sim/image", "A lighthouse at dusk").partial_images(2);
+    /// let mut images = ai.image_stream(request).await?;
+    /// let mut unfinished = 0;
+    /// while let Some(event) = images.next().await {
+    ///     match event? {
+    ///         ImageEvent::Partial { .. } => unfinished += 1,
+    ///         ImageEvent::Done { response } => assert_eq!(response.images.len(), 1),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// assert_eq!(unfinished, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ImageStream: ImageEvent, |event| match event {
+        TaskEvent::Image { index, image } => Some(ImageEvent::Partial { index, image }),
+        TaskEvent::Done { response } => match *response {
+            TaskResponse::Image(response) => Some(ImageEvent::Done { response: Box::new(response) }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl ImageStream {
+    /// Reads the stream to its end and returns the complete response.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the stream does.
+    pub async fn response(mut self) -> Result<ImageResponse> {
+        while let Some(event) = self.next().await {
+            if let ImageEvent::Done { response } = event? {
                 return Ok(*response);
             }
         }

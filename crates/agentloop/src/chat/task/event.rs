@@ -4,7 +4,10 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::file::base64_bytes;
-use super::{SpeechResponse, TaskResponse, TranscribeResponse, TranscriptSegment};
+use super::{
+    GeneratedImage, ImageResponse, SpeechResponse, TaskResponse, TranscribeResponse,
+    TranscriptSegment,
+};
 
 /// An event of a stream of speech.
 ///
@@ -67,6 +70,36 @@ pub enum TranscribeEvent {
     },
 }
 
+/// An event of a stream of images.
+///
+/// ```
+/// use agentloop::ImageEvent;
+///
+/// let event: ImageEvent =
+///     serde_json::from_str(r#"{"type":"image.partial","index":0,"image":{"mimeType":"image/png","data":"iVBORw0KGgo="}}"#)?;
+/// assert!(matches!(event, ImageEvent::Partial { index: 0, .. }));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+#[non_exhaustive]
+pub enum ImageEvent {
+    /// An image that is not finished.
+    #[serde(rename = "image.partial")]
+    Partial {
+        /// The number of the unfinished image, from 0.
+        index: u64,
+        /// The image, as far as it is drawn.
+        image: Box<GeneratedImage>,
+    },
+    /// The end, with the finished images.
+    #[serde(rename = "image.done")]
+    Done {
+        /// The response.
+        response: Box<ImageResponse>,
+    },
+}
+
 /// An event of a stream of any modality, as [middleware](crate::middleware::Response::TaskStream) sees it.
 ///
 /// ```
@@ -91,6 +124,13 @@ pub enum TaskEvent {
     Segment {
         /// The segment.
         segment: TranscriptSegment,
+    },
+    /// An image that is not finished.
+    Image {
+        /// The number of the unfinished image, from 0.
+        index: u64,
+        /// The image, as far as it is drawn.
+        image: Box<GeneratedImage>,
     },
     /// The end, with the response. It does not repeat audio.
     Done {

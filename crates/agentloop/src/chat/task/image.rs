@@ -47,6 +47,9 @@ task_request! {
         /// The number that makes the result repeatable, for providers that have one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seed: Option<i64>,
+        /// How many unfinished images a [stream](crate::AgentLoop::image_stream) has before each image, for providers that stream them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        partial_images: Option<u32>,
         /// The images to edit or to combine. Without any, the image is new.
         #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
         images: Vec<MediaFile>,
@@ -87,6 +90,8 @@ impl ImageRequest {
         output_format(output_format: impl Into<String>);
         /// Sets the number that makes the result repeatable.
         seed(seed: i64);
+        /// Sets how many unfinished images a stream has before each image.
+        partial_images(partial_images: u32);
         /// Sets where the first image is to be edited.
         mask(mask: MediaFile);
         /// Identifies your end user to the provider. In JSON it is `user`.

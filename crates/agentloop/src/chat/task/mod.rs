@@ -13,7 +13,7 @@ mod speech;
 mod transcribe;
 mod types;
 
-pub use event::{SpeechEvent, TaskEvent, TranscribeEvent};
+pub use event::{ImageEvent, SpeechEvent, TaskEvent, TranscribeEvent};
 pub use file::MediaFile;
 pub use image::{GeneratedImage, ImageRequest, ImageResponse};
 pub use modality::Modality;
@@ -99,6 +99,15 @@ impl Task {
     /// Returns the models to fall back to.
     pub fn fallbacks(&self) -> &[String] {
         each_task!(Self, self, request => &request.fallbacks)
+    }
+
+    /// Fails where a setting would otherwise be left out with a warning.
+    pub fn set_strict(&mut self) {
+        each_task!(Self, self, request => request.strict = true);
+    }
+
+    pub(crate) fn is_strict(&self) -> bool {
+        each_task!(Self, self, request => request.strict)
     }
 
     pub(crate) fn access(&self) -> Option<&Access> {

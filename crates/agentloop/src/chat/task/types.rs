@@ -37,6 +37,13 @@ macro_rules! task_request {
                 skip_serializing_if = "std::ops::Not::not"
             )]
             pub include_raw: bool,
+            /// Fails where a setting would otherwise be left out with a warning. It is not sent.
+            #[serde(
+                default,
+                deserialize_with = "nullable",
+                skip_serializing_if = "std::ops::Not::not"
+            )]
+            pub strict: bool,
             /// The timeouts, in place of the client's.
             #[serde(skip)]
             pub timeouts: Option<Timeouts>,
@@ -47,6 +54,13 @@ macro_rules! task_request {
 
         impl $name {
             call_setters!(uncached);
+
+            /// Fails where a setting would otherwise be left out with a warning: see [`strict`](Self#structfield.strict).
+            #[must_use]
+            pub fn strict(mut self) -> Self {
+                self.strict = true;
+                self
+            }
         }
     };
 }

@@ -35,6 +35,7 @@ pub(super) fn encode(provider: &Provider, model: &str, request: &ImageRequest) -
     let mut body = TaskBody::json(provider, &request.extra_body);
     let model = model.strip_prefix("models/").unwrap_or(model);
     body.drop_if("size", request.size.is_some());
+    body.drop_if("partial_images", request.partial_images.is_some_and(|count| count > 0));
     body.drop_if("quality", request.quality.is_some());
     body.drop_if("background", request.background.is_some());
     body.drop_if("output_format", request.output_format.is_some());

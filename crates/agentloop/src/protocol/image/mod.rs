@@ -4,5 +4,5 @@ mod generate;
 mod read;
 mod write;
 
-pub(super) use read::{Candidate, Metadata, decode};
+pub(super) use read::{Candidate, Metadata, decode, of_base64, of_images};
 pub(super) use write::encode;

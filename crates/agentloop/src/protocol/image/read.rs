@@ -151,6 +151,7 @@ pub(in crate::protocol) fn decode(
     let wire: Wire<'_> = reader.json()?;
     let mut response = ImageResponse::default();
     let mut refusal = None;
+    let not_base64 = || reader.broken("an image is not base64");
     let stated = wire.output_format.non_empty().or(request.output_format.as_deref());
     let stated = stated.map(|format| format!("image/{format}"));
     for item in wire.data.iter().flat_map(|items| &items.0) {
@@ -159,7 +160,7 @@ pub(in crate::protocol) fn decode(
             continue;
         }
         let mut image = match (item.b64_json.non_empty(), item.url.non_empty()) {
-            (Some(data), _) => of_base64(reader, data, stated.as_deref())?,
+            (Some(data), _) => of_base64(data, stated.as_deref()).ok_or_else(not_base64)?,
             (None, Some(url)) => GeneratedImage::new(ImagePart {
                 url: Some(url.to_owned()),
                 mime_type: stated.clone().unwrap_or_default(),
@@ -173,8 +174,8 @@ pub(in crate::protocol) fn decode(
     for prediction in wire.predictions.iter().flat_map(|predictions| &predictions.0) {
         match prediction.bytes_base64_encoded.non_empty() {
             Some(data) => {
-                let image = of_base64(reader, data, prediction.mime_type.non_empty())?;
-                response.images.push(image);
+                let image = of_base64(data, prediction.mime_type.non_empty());
+                response.images.push(image.ok_or_else(not_base64)?);
             }
             None => refusal = prediction.rai_filtered_reason.non_empty().map(str::to_owned),
         }
@@ -189,7 +190,8 @@ pub(in crate::protocol) fn decode(
             if let Some(blob) = &part.inline_data.0
                 && let Some(data) = blob.data.non_empty()
             {
-                response.images.push(of_base64(reader, data, blob.mime_type.non_empty())?);
+                let image = of_base64(data, blob.mime_type.non_empty());
+                response.images.push(image.ok_or_else(not_base64)?);
             } else if let Some(text) = part.text.non_empty() {
                 response.text.get_or_insert_default().push_str(text);
             }
@@ -230,7 +232,7 @@ pub(in crate::protocol) fn decode(
 }
 
 /// Counts the tokens of a response as those of images, unless the provider distinguishes them.
-fn of_images(mut usage: Usage) -> Usage {
+pub(in crate::protocol) fn of_images(mut usage: Usage) -> Usage {
     let kinds = &mut usage.details.completion_tokens_by_modality;
     if let (true, Some(tokens)) = (kinds.is_empty(), usage.completion_tokens) {
         kinds.insert("IMAGE".to_owned(), tokens);
@@ -238,8 +240,8 @@ fn of_images(mut usage: Usage) -> Usage {
     usage
 }
 
-/// Returns an image of base64, which must be that. Its type is what its first bytes show, else what is stated.
-fn of_base64(reader: &Reader<'_>, data: &str, stated: Option<&str>) -> Result<GeneratedImage> {
+/// Returns an image of base64; `None` if it is not base64. Its type is what its first bytes show, else what is stated.
+pub(in crate::protocol) fn of_base64(data: &str, stated: Option<&str>) -> Option<GeneratedImage> {
     let data = data.split_once(";base64,").map_or(data, |(_, data)| data);
     let is_base64 = data.bytes().all(|byte| {
         byte.is_ascii_alphanumeric()
@@ -247,10 +249,9 @@ fn of_base64(reader: &Reader<'_>, data: &str, stated: Option<&str>) -> Result<Ge
             || byte.is_ascii_whitespace()
     });
     let first = data.get(..SNIFFED.min(data.len() / 4 * 4)).and_then(|data| decoded(data).ok());
-    let Some(first) = first.filter(|_| is_base64 && data.len() >= 4) else {
-        return Err(reader.broken("an image is not base64"));
-    };
+    let first = first.filter(|_| is_base64 && data.len() >= 4)?;
     let seen = mime_of_bytes(&first).filter(|mime| mime.starts_with("image/"));
     let mime_type = seen.or(stated).unwrap_or("image/png").to_owned();
-    Ok(GeneratedImage::new(ImagePart { mime_type, data: data.to_owned(), ..ImagePart::default() }))
+    let data = data.to_owned();
+    Some(GeneratedImage::new(ImagePart { mime_type, data, ..ImagePart::default() }))
 }

@@ -18,20 +18,26 @@ pub(in crate::protocol) fn encode(
     provider: &Provider,
     model: &str,
     request: &ImageRequest,
+    stream: bool,
 ) -> Result<Encoded> {
     if request.mask.is_some() && request.images.is_empty() {
         let message = "the request has a mask but no image to edit";
         return Err(Error::new(ErrorKind::InvalidRequest, message));
     }
     match provider.quirks.tasks.image {
-        ImageForm::Sized => sized(provider, model, request),
+        ImageForm::Sized => sized(provider, model, request, stream),
         ImageForm::WidthAndHeight => width_and_height(provider, model, request),
         ImageForm::AspectRatio => aspect_ratio(provider, model, request),
         ImageForm::GenerateContent => generate::encode(provider, model, request),
     }
 }
 
-fn sized(provider: &Provider, model: &str, request: &ImageRequest) -> Result<Encoded> {
+fn sized(
+    provider: &Provider,
+    model: &str,
+    request: &ImageRequest,
+    stream: bool,
+) -> Result<Encoded> {
     let is_edit = !request.images.is_empty();
     let mut body = match is_edit {
         true => TaskBody::form(provider, &request.extra_body),
@@ -47,6 +53,18 @@ fn sized(provider: &Provider, model: &str, request: &ImageRequest) -> Result<Enc
     body.option("user", request.user_id.as_ref())?;
     body.drop_if("aspect_ratio", request.aspect_ratio.is_some());
     body.drop_if("seed", request.seed.is_some());
+    // Only some models stream, so the others are not asked to.
+    match request.partial_images {
+        Some(partial) if stream => {
+            body.option("stream", Some(&true))?;
+            body.option("partial_images", Some(&partial))?;
+        }
+        Some(_) => {
+            let message = "partial_images: only a stream has unfinished images";
+            body.warn(WarningKind::Dropped, "partial_images", message);
+        }
+        None => {}
+    }
     // One image has the plain name, several are a list (OpenAI's SDK).
     let name = if request.images.len() == 1 { "image" } else { "image[]" };
     for image in &request.images {
@@ -56,7 +74,11 @@ fn sized(provider: &Provider, model: &str, request: &ImageRequest) -> Result<Enc
         body.file("mask", mask, MediaKind::Image)?;
     }
     let path = if is_edit { "/images/edits" } else { "/images/generations" };
-    body.finish(path, JSON, &request.extra_headers)
+    let accept = match stream && request.partial_images.is_some() {
+        true => "text/event-stream",
+        false => JSON,
+    };
+    body.finish(path, accept, &request.extra_headers)
 }
 
 fn width_and_height(provider: &Provider, model: &str, request: &ImageRequest) -> Result<Encoded> {
@@ -81,6 +103,7 @@ fn width_and_height(provider: &Provider, model: &str, request: &ImageRequest) ->
     body.option("seed", request.seed.as_ref())?;
     body.option("output_format", request.output_format.as_ref())?;
     body.option("response_format", Some(&"base64"))?;
+    body.drop_if("partial_images", request.partial_images.is_some_and(|count| count > 0));
     body.drop_if("aspect_ratio", request.aspect_ratio.is_some());
     body.drop_if("quality", request.quality.is_some());
     body.drop_if("background", request.background.is_some());
@@ -113,6 +136,7 @@ fn aspect_ratio(provider: &Provider, model: &str, request: &ImageRequest) -> Res
     body.option("user", request.user_id.as_ref())?;
     body.option("response_format", Some(&"b64_json"))?;
     body.drop_if("size", request.size.is_some());
+    body.drop_if("partial_images", request.partial_images.is_some_and(|count| count > 0));
     body.drop_if("seed", request.seed.is_some());
     body.drop_if("background", request.background.is_some());
     let image = |image| Ok(Image { url: as_url(image, MediaKind::Image)?, r#type: "image_url" });

@@ -297,9 +297,9 @@ fn refused(what: &str, how: &str) -> Error {
 ///
 /// # Errors
 ///
-/// Fails if `request` is strict and one of `warnings` is about a parameter that is not sent as requested.
-pub(crate) fn check_strict(request: &ChatRequest, warnings: &[Warning]) -> Result<()> {
-    if !request.strict {
+/// Fails if the request is `strict` and one of `warnings` is about a parameter that is not sent as requested.
+pub(crate) fn check_strict(strict: bool, warnings: &[Warning]) -> Result<()> {
+    if !strict {
         return Ok(());
     }
     let lost = |warning: &&Warning| {

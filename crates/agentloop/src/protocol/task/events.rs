@@ -1,15 +1,19 @@
-//! Reads the events of a stream: audio or text, then the end.
+//! Reads the events of a stream: audio, text or unfinished images, then the end.
 
 use bytes::Bytes;
 use serde::Deserialize;
 
 use super::{TaskDecoded, WireUsage};
-use crate::chat::{SpeechResponse, Task, TaskEvent, TaskResponse, TranscriptSegment};
+use crate::chat::{
+    GeneratedImage, ImageResponse, Modality, SpeechResponse, Task, TaskEvent, TaskResponse,
+    TranscriptSegment,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_PARTS, MAX_RESPONSE_BYTES};
 use crate::media::decoded;
+use crate::protocol::image::{of_base64, of_images};
 use crate::protocol::json::read_json;
-use crate::protocol::lenient::{Object, Text};
+use crate::protocol::lenient::{Int, Object, Text};
 use crate::protocol::speech::mime_of_format;
 use crate::protocol::{Flow, Frame, codec, error_body, transcribe};
 use crate::provider::Provider;
@@ -17,9 +21,12 @@ use crate::provider::Provider;
 /// Reads the events of one stream.
 #[derive(Debug)]
 pub(crate) struct TaskDecoder {
-    is_speech: bool,
+    modality: Modality,
     mime_type: String,
     text: String,
+    images: Vec<GeneratedImage>,
+    /// How many images were requested.
+    expected: usize,
     language: Option<String>,
     segments: Vec<TranscriptSegment>,
     /// What the response holds in memory.
@@ -45,6 +52,11 @@ struct Head<'a> {
     #[serde(borrow)]
     b64: Text<'a>,
     #[serde(borrow)]
+    b64_json: Text<'a>,
+    #[serde(borrow)]
+    output_format: Text<'a>,
+    partial_image_index: Int,
+    #[serde(borrow)]
     audio_language: Text<'a>,
     #[serde(borrow)]
     speaker: Text<'a>,
@@ -56,16 +68,33 @@ struct Head<'a> {
     error: Option<&'a serde_json::value::RawValue>,
 }
 
+impl Head<'_> {
+    /// Returns the image of an event.
+    fn image(&self) -> Result<GeneratedImage> {
+        let stated = self.output_format.non_empty().map(|format| format!("image/{format}"));
+        let data = self.b64_json.non_empty();
+        data.and_then(|data| of_base64(data, stated.as_deref()))
+            .ok_or_else(|| Error::new(ErrorKind::Protocol, "the image of an event is not base64"))
+    }
+}
+
 impl TaskDecoder {
     pub(crate) fn new(task: &Task) -> Self {
         let mime_type = match task {
             Task::Speech(request) => mime_of_format(request.format.as_deref()),
+            Task::Image(_) => "",
             _ => "text/plain",
         };
+        let expected = match task {
+            Task::Image(request) => request.n.unwrap_or(1).max(1) as usize,
+            _ => 0,
+        };
         Self {
-            is_speech: matches!(task, Task::Speech(_)),
+            modality: task.modality(),
             mime_type: mime_type.to_owned(),
             text: String::new(),
+            images: Vec::new(),
+            expected,
             language: None,
             segments: Vec::new(),
             held: 0,
@@ -97,7 +126,7 @@ impl TaskDecoder {
             return Err(codec.decode_error_in_response(&provider.name, data));
         }
         match name {
-            "speech.audio.delta" | "audio.tts.chunk" if self.is_speech => {
+            "speech.audio.delta" | "audio.tts.chunk" if self.modality == Modality::Speech => {
                 let data = head.audio.non_empty().or(head.audio_data.non_empty());
                 if let Some(data) = data.or(head.b64.non_empty()) {
                     let bytes = decoded(data).map_err(|_| {
@@ -106,7 +135,7 @@ impl TaskDecoder {
                     emit(TaskEvent::Audio { data: Bytes::from(bytes) });
                 }
             }
-            "speech.audio.done" if self.is_speech => {
+            "speech.audio.done" if self.modality == Modality::Speech => {
                 let usage = head.usage.0.unwrap_or_default();
                 let mut response = SpeechResponse::default();
                 response.mime_type.clone_from(&self.mime_type);
@@ -115,7 +144,9 @@ impl TaskDecoder {
                 self.done = Some(TaskDecoded { response, cost: usage.cost() });
                 return Ok(Flow::Done);
             }
-            "transcript.text.delta" | "transcription.text.delta" if !self.is_speech => {
+            "transcript.text.delta" | "transcription.text.delta"
+                if self.modality == Modality::Transcription =>
+            {
                 let delta = head.delta.non_empty().or(head.text.non_empty()).unwrap_or_default();
                 if !delta.is_empty() {
                     self.hold(delta.len())?;
@@ -123,10 +154,12 @@ impl TaskDecoder {
                     emit(TaskEvent::Text { text: delta.to_owned() });
                 }
             }
-            "transcription.language" if !self.is_speech => {
+            "transcription.language" if self.modality == Modality::Transcription => {
                 self.language = head.audio_language.non_empty().map(str::to_owned);
             }
-            "transcript.text.segment" | "transcription.segment" if !self.is_speech => {
+            "transcript.text.segment" | "transcription.segment"
+                if self.modality == Modality::Transcription =>
+            {
                 if let (Some(start), Some(end)) = (head.start, head.end) {
                     let text = head.text.0.unwrap_or_default();
                     let mut segment = TranscriptSegment::new(text, start, end);
@@ -141,7 +174,9 @@ impl TaskDecoder {
                     emit(TaskEvent::Segment { segment });
                 }
             }
-            "transcript.text.done" | "transcription.done" if !self.is_speech => {
+            "transcript.text.done" | "transcription.done"
+                if self.modality == Modality::Transcription =>
+            {
                 let wire: transcribe::Wire<'_> = read_json(data)?;
                 let has_text = wire.text.0.is_some();
                 let (mut response, cost) = wire.response();
@@ -155,6 +190,30 @@ impl TaskDecoder {
                 let response = TaskResponse::Transcribe(response);
                 self.done = Some(TaskDecoded { response, cost });
                 return Ok(Flow::Done);
+            }
+            "image_generation.partial_image" | "image_edit.partial_image"
+                if self.modality == Modality::Image =>
+            {
+                let (index, image) = (head.partial_image_index.unsigned(), head.image()?);
+                emit(TaskEvent::Image { index: index.unwrap_or(0), image: Box::new(image) });
+            }
+            "image_generation.completed" | "image_edit.completed"
+                if self.modality == Modality::Image =>
+            {
+                let image = head.image()?;
+                self.hold(image.part.data.len())?;
+                self.images.push(image);
+                let usage = head.usage.0.unwrap_or_default();
+                // Each image has an event of its own; the usage is that of the last one.
+                if self.images.len() == self.expected {
+                    let response = TaskResponse::Image(ImageResponse {
+                        images: std::mem::take(&mut self.images),
+                        usage: usage.tokens().map(of_images),
+                        ..ImageResponse::default()
+                    });
+                    self.done = Some(TaskDecoded { response, cost: usage.cost() });
+                    return Ok(Flow::Done);
+                }
             }
             // Unknown events are ignored.
             _ => {}

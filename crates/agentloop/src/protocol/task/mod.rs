@@ -39,7 +39,7 @@ pub(crate) fn encode(
     stream: bool,
 ) -> Result<Encoded> {
     match task {
-        Task::Image(request) => image::encode(provider, model, request),
+        Task::Image(request) => image::encode(provider, model, request, stream),
         Task::Speech(request) => speech::encode(provider, model, request, stream),
         Task::Transcribe(request) => transcribe::encode(provider, model, request, stream),
         Task::Rerank(request) => rerank::encode(provider, model, request),

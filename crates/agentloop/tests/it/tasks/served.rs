@@ -72,7 +72,7 @@ fn requests_that_cannot_be_read_are_errors_that_name_the_field() {
         ("/v1/images/generations", json!({ "prompt": 7 }), "prompt"),
         ("/v1/images/generations", json!({ "prompt": "p", "n": -1 }), "n"),
         ("/v1/images/generations", json!({ "prompt": "p", "n": 1e30 }), "n"),
-        ("/v1/images/generations", json!({ "prompt": "p", "stream": true }), "stream"),
+        ("/v1/images/edits", json!({ "prompt": "p", "stream": true }), "stream"),
         ("/v1/images/edits", json!({ "prompt": "p" }), "image"),
         ("/v1/images/edits", json!({ "prompt": "p", "images": [{ "file_id": "f" }] }), "images"),
         (
@@ -167,7 +167,7 @@ fn responses_match_openai_s_api_description() {
     assert_eq!(body["results"][0]["category_scores"]["hate"], 0.5);
 
     let event = |event: TaskEvent| {
-        let bytes = write_task_event(&event);
+        let bytes = write_task_event(&event, 7);
         bytes.strip_prefix(b"data: ").unwrap().to_vec()
     };
     matches("SpeechAudioDeltaEvent", &event(TaskEvent::Audio { data: "RIFF".into() }));
@@ -180,4 +180,13 @@ fn responses_match_openai_s_api_description() {
     let mut segment = TranscriptSegment::new("a", 0.0, 1.0);
     segment.speaker = Some("A".into());
     matches("TranscriptTextSegmentEvent", &event(TaskEvent::Segment { segment }));
+    let mut part = ImagePart::default();
+    (part.mime_type, part.data) = ("image/png".into(), "iVBORw0KGgo=".into());
+    let mut images = ImageResponse::new("m", "lab");
+    images.images = vec![GeneratedImage::new(part.clone())];
+    images.usage = usage();
+    let image = Box::new(GeneratedImage::new(part));
+    matches("ImageGenPartialImageEvent", &event(TaskEvent::Image { index: 1, image }));
+    let response = Box::new(TaskResponse::Image(images));
+    matches("ImageGenCompletedEvent", &event(TaskEvent::Done { response }));
 }

@@ -2,7 +2,7 @@
 
 use agentloop::{
     AgentLoop, ImageRequest, MediaFile, ModerateRequest, Protocol, Provider, RerankRequest,
-    SpeechRequest, Timestamps, TranscribeRequest, blocking,
+    SpeechRequest, Task, Timestamps, TranscribeRequest, blocking,
 };
 use agentloop_sim::{Server, Simulator};
 
@@ -105,4 +105,62 @@ async fn faults_and_keys_apply_to_every_modality() {
     let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build().unwrap();
     let request = RerankRequest::new("sim/rerank", "a", ["a"]).header("x-sim-fault", "status=503");
     assert_eq!(ai.rerank(request).await.unwrap_err().status(), Some(503));
+}
+
+#[tokio::test]
+async fn a_strict_request_fails_where_a_setting_would_be_left_out() {
+    let simulator = Simulator::new();
+    let ai = AgentLoop::builder().provider(simulator.simulate(Provider::groq())).build().unwrap();
+    let request = || SpeechRequest::new("groq/speech", "Hi").voice("a").instructions("softly");
+    let speech = ai.task_stream(Task::Speech(request())).await.unwrap();
+    let subjects = |warnings: &[agentloop::Warning]| -> Vec<Option<String>> {
+        warnings.iter().map(|warning| warning.subject.clone()).collect()
+    };
+    assert_eq!(subjects(speech.warnings()), [Some("instructions".to_owned())]);
+    // Middleware that reads along keeps them.
+    let watched = ai.with(agentloop::middleware::Costs::new());
+    let speech = watched.task_stream(Task::Speech(request())).await.unwrap();
+    assert_eq!(subjects(speech.warnings()), [Some("instructions".to_owned())]);
+    let sent = simulator.requests().len();
+    let error = ai.speak(request().strict()).await.unwrap_err();
+    assert_eq!(error.kind(), agentloop::ErrorKind::Unsupported);
+    assert!(error.message().contains("instructions"), "{error}");
+    let error = ai.speak_stream(request().strict()).await.unwrap_err();
+    assert_eq!(error.kind(), agentloop::ErrorKind::Unsupported);
+    assert_eq!(simulator.requests().len(), sent, "nothing is sent");
+    let plain = SpeechRequest::new("groq/speech", "Hi").voice("a").strict();
+    assert!(ai.speak(plain).await.is_ok());
+}
+
+#[tokio::test]
+async fn azure_and_vertex_are_called_at_the_urls_of_their_chats() {
+    let simulator = Simulator::new();
+    let ai = AgentLoop::builder()
+        .provider(simulator.simulate(Provider::azure()))
+        .provider(simulator.simulate(Provider::vertex()))
+        .build()
+        .unwrap();
+    let drawn = ai.image(ImageRequest::new("azure/image", "a cat")).await.unwrap();
+    assert_eq!(drawn.images.len(), 1);
+    let speech = ai.speak(SpeechRequest::new("azure/speech", "Hi").voice("a").format("wav")).await;
+    let audio = MediaFile::new("a.wav", speech.unwrap().audio);
+    ai.transcribe(TranscribeRequest::new("azure/transcribe", audio)).await.unwrap();
+    // The simulator draws no images in Google's forms.
+    for model in ["vertex/gemini-2.5-flash-image", "vertex/imagen-4.0-generate-001"] {
+        ai.image(ImageRequest::new(model, "a cat")).await.unwrap_err();
+    }
+    let sent: Vec<String> =
+        simulator.requests().iter().map(|request| request.uri.to_string()).collect();
+    let azure = "https://sim.openai.azure.com/openai/v1";
+    let vertex = "https://sim-aiplatform.googleapis.com/v1/projects/sim/locations/sim/publishers/google/models";
+    assert_eq!(
+        sent,
+        [
+            format!("{azure}/images/generations"),
+            format!("{azure}/audio/speech"),
+            format!("{azure}/audio/transcriptions"),
+            format!("{vertex}/gemini-2.5-flash-image:generateContent"),
+            format!("{vertex}/imagen-4.0-generate-001:predict"),
+        ]
+    );
 }

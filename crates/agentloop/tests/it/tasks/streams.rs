@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use agentloop::{
-    ErrorKind, SpeechEvent, SpeechRequest, Timeouts, TranscribeEvent, TranscribeRequest,
+    ErrorKind, ImageEvent, ImageRequest, SpeechEvent, SpeechRequest, Timeouts, TranscribeEvent,
+    TranscribeRequest,
 };
+use futures_util::{Stream, StreamExt as _};
 
 use super::wav;
 use crate::client::fake::{Fake, Reply};
@@ -30,7 +32,14 @@ fn request() -> TranscribeRequest {
 
 async fn events(pieces: &[&str]) -> (Vec<TranscribeEvent>, Option<ErrorKind>) {
     let fake = Fake::new([Reply::sse(pieces)]);
-    let mut stream = match fake.client().transcribe_stream(request()).await {
+    collect(fake.client().transcribe_stream(request()).await).await
+}
+
+/// Returns the events of a stream, and the kind of the error that ended it.
+async fn collect<E>(
+    opened: agentloop::Result<impl Stream<Item = agentloop::Result<E>> + Unpin>,
+) -> (Vec<E>, Option<ErrorKind>) {
+    let mut stream = match opened {
         Ok(stream) => stream,
         Err(error) => return (Vec::new(), Some(error.kind())),
     };
@@ -166,4 +175,71 @@ async fn streams_keep_the_timeouts() {
         assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
         assert_eq!(error.provider(), Some("lab"));
     }
+}
+
+const IMAGES: &str = "data: {\"type\":\"image_generation.partial_image\",\"b64_json\":\"iVBORw0KGgo=\",\"partial_image_index\":0}\n\n\
+    data: {\"type\":\"keepalive\"}\n\n\
+    data: {\"type\":\"image_generation.partial_image\",\"b64_json\":\"iVBORw0KGgo=\",\"partial_image_index\":1}\n\n\
+    data: {\"type\":\"image_generation.completed\",\"b64_json\":\"/9j/4AAQSkZJRg==\",\"output_format\":\"jpeg\",\"usage\":{\"input_tokens\":1,\"output_tokens\":2,\"total_tokens\":3}}\n\n";
+
+async fn image_events(text: &str) -> (Vec<ImageEvent>, Option<ErrorKind>) {
+    let fake = Fake::new([Reply::sse(&[text])]);
+    let request = ImageRequest::new("lab/m", "a cat").partial_images(2);
+    collect(fake.client().image_stream(request).await).await
+}
+
+#[tokio::test]
+async fn unfinished_images_precede_the_finished_one() {
+    let (events, error) = image_events(IMAGES).await;
+    assert_eq!((events.len(), error), (3, None));
+    let indices: Vec<u64> = events
+        .iter()
+        .filter_map(|event| match event {
+            ImageEvent::Partial { index, image } => {
+                assert_eq!(image.part.mime_type, "image/png");
+                Some(*index)
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(indices, [0, 1]);
+    let Some(ImageEvent::Done { response }) = events.last() else { panic!("{events:?}") };
+    assert_eq!(response.images[0].part.mime_type, "image/jpeg");
+    assert_eq!(response.usage.as_ref().unwrap().total_tokens, Some(3));
+}
+
+#[tokio::test]
+async fn an_unfinished_image_is_never_returned_as_a_finished_one() {
+    for at in 0..IMAGES.len() - 3 {
+        let (events, error) = image_events(&IMAGES[..at]).await;
+        assert!(error.is_some(), "{at}");
+        assert!(!events.iter().any(|event| matches!(event, ImageEvent::Done { .. })), "{at}");
+    }
+    for broken in [
+        "data: {\"type\":\"image_generation.completed\"}\n\n",
+        "data: {\"type\":\"image_generation.completed\",\"b64_json\":\"<html>\"}\n\n",
+        "data: {\"type\":\"image_generation.partial_image\",\"b64_json\":7}\n\n",
+        "data: {\"type\":\"error\",\"error\":{\"message\":\"no\"}}\n\n",
+        "data: {\"type\":\"speech.audio.done\"}\n\n",
+    ] {
+        let (events, error) = image_events(broken).await;
+        assert!(events.is_empty() && error.is_some(), "{broken}");
+    }
+}
+
+#[tokio::test]
+async fn events_are_requested_only_with_unfinished_images() {
+    let whole = r#"{"data":[{"b64_json":"iVBORw0KGgo="}]}"#;
+    let fake = Fake::new([Reply::json(whole), Reply::json(whole), Reply::sse(&[IMAGES])]);
+    let ai = fake.client();
+    let request = ImageRequest::new("lab/m", "a cat");
+    let response = ai.image_stream(request.clone()).await.unwrap().response().await.unwrap();
+    assert_eq!((response.images.len(), response.warnings.len()), (1, 0));
+    let response = ai.image(request.clone().partial_images(1)).await.unwrap();
+    assert_eq!(response.warnings[0].subject.as_deref(), Some("partial_images"));
+    let response = ai.image_stream(request.partial_images(2)).await.unwrap().response().await;
+    assert_eq!(response.unwrap().images.len(), 1);
+    let bodies: Vec<serde_json::Value> = fake.bodies();
+    assert!(bodies[0].get("stream").is_none() && bodies[1].get("stream").is_none());
+    assert_eq!((&bodies[2]["stream"], &bodies[2]["partial_images"]), (&true.into(), &2.into()));
 }

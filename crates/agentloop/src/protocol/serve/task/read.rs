@@ -12,7 +12,7 @@ use crate::chat::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::DataUrl;
-use crate::protocol::multipart::{self, FormPart};
+use crate::protocol::multipart::{FormPart, read_form};
 use crate::protocol::serve::refused;
 
 /// Reads a request: its path, the value of its `content-type` header, and its body, which is JSON or a form.
@@ -51,7 +51,10 @@ pub fn read_task(path: &str, content_type: &str, body: &Bytes) -> Result<ServedT
     let mut stream = false;
     let mut form = TaskForm::Usual;
     let task = match modality {
-        Modality::Image => Task::Image(fields.image(path.ends_with("/edits"))?),
+        Modality::Image => {
+            stream = fields.take("stream")?.unwrap_or(false);
+            Task::Image(fields.image(path.ends_with("/edits"), stream)?)
+        }
         Modality::Speech => {
             stream = fields.take::<String>("stream_format")?.as_deref() == Some("sse");
             Task::Speech(fields.speech()?)
@@ -85,7 +88,7 @@ fn invalid(name: &str, why: impl std::fmt::Display) -> Error {
 
 impl Fields {
     fn of_form(content_type: &str, body: &Bytes) -> Result<Self> {
-        let parts = multipart::read(content_type, body).map_err(|error| error.with_status(400))?;
+        let parts = read_form(content_type, body).map_err(|error| error.with_status(400))?;
         let mut fields = Self { is_form: true, ..Self::default() };
         for FormPart { name, filename, content_type, data } in parts {
             let plain = name.strip_suffix("[]").unwrap_or(&name);
@@ -149,7 +152,7 @@ impl Fields {
         Ok(rest)
     }
 
-    fn image(&mut self, is_edit: bool) -> Result<ImageRequest> {
+    fn image(&mut self, is_edit: bool, stream: bool) -> Result<ImageRequest> {
         #[derive(Deserialize)]
         struct Reference {
             image_url: Option<String>,
@@ -158,8 +161,8 @@ impl Fields {
             Some(url) => file_of_url(name, url),
             None => Err(invalid(name, "an `image_url` is required; file ids are not supported")),
         };
-        if self.take("stream")? == Some(true) {
-            return Err(invalid("stream", "images are not streamed"));
+        if is_edit && stream {
+            return Err(invalid("stream", "edits are not streamed"));
         }
         let mut request = ImageRequest::new(
             self.take::<String>("model")?.unwrap_or_default(),
@@ -172,6 +175,9 @@ impl Fields {
         request.background = self.take("background")?;
         request.output_format = self.take("output_format")?;
         request.seed = self.take("seed")?;
+        let partial: Option<u32> = self.take("partial_images")?;
+        // A stream without unfinished images is one too.
+        request.partial_images = if stream { partial.or(Some(0)) } else { None };
         request.user_id = self.take("user")?;
         // Whether bytes or URLs are returned depends on the provider; clients read both.
         let _: Option<Value> = self.take("response_format")?;

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::{ServedBody, TaskForm};
 use crate::chat::{
-    ImageResponse, ModerateResponse, RerankResponse, TaskEvent, TaskResponse, TranscribeResponse,
-    TranscriptSegment, Usage,
+    ImagePart, ImageResponse, ModerateResponse, RerankResponse, TaskEvent, TaskResponse,
+    TranscribeResponse, TranscriptSegment, Usage,
 };
 
 /// Writes a response. `now` is the time in seconds since 1970.
@@ -46,11 +46,16 @@ pub fn write_task(response: &TaskResponse, form: TaskForm, now: u64) -> ServedBo
 /// use agentloop::TaskEvent;
 /// use agentloop::protocol::serve::write_task_event;
 ///
-/// let bytes = write_task_event(&TaskEvent::Text { text: "Hel".into() });
+/// let bytes = write_task_event(&TaskEvent::Text { text: "Hel".into() }, 0);
 /// assert!(bytes.starts_with(b"data: {") && bytes.ends_with(b"\n\n"));
 /// ```
-pub fn write_task_event(event: &TaskEvent) -> Bytes {
+pub fn write_task_event(event: &TaskEvent, now: u64) -> Bytes {
     let value = match event {
+        TaskEvent::Image { index, image } => {
+            let mut value = image_event("image_generation.partial_image", &image.part, now);
+            value["partial_image_index"] = (*index).into();
+            value
+        }
         TaskEvent::Audio { data } => {
             json!({ "type": "speech.audio.delta", "audio": STANDARD.encode(data) })
         }
@@ -64,6 +69,9 @@ pub fn write_task_event(event: &TaskEvent) -> Bytes {
             value
         }
         TaskEvent::Done { response } => {
+            if let TaskResponse::Image(response) = response.as_ref() {
+                return completed_images(response, now);
+            }
             let mut value = match response.as_ref() {
                 TaskResponse::Transcribe(response) => {
                     json!({ "type": "transcript.text.done", "text": response.text })
@@ -94,6 +102,39 @@ fn add_usage(value: &mut Value, usage: Option<&Usage>, kind: Option<&str>) {
         }
     }
     value["usage"] = Value::Object(written);
+}
+
+/// Writes an event with an image. OpenAI's SDK requires all of its fields; what is not known is `auto`.
+fn image_event(kind: &str, part: &ImagePart, now: u64) -> Value {
+    let format = part.mime_type.strip_prefix("image/").unwrap_or("png");
+    json!({
+        "type": kind, "b64_json": part.data, "created_at": now, "output_format": format,
+        "size": "auto", "quality": "auto", "background": "auto",
+    })
+}
+
+/// Writes an event for each finished image. The last one has the usage.
+fn completed_images(response: &ImageResponse, now: u64) -> Bytes {
+    let mut events = String::new();
+    for (index, image) in response.images.iter().enumerate() {
+        let mut value = image_event("image_generation.completed", &image.part, now);
+        let usage = match index + 1 == response.images.len() {
+            true => response.usage.clone(),
+            false => None,
+        };
+        // The SDK requires the usage and its details.
+        let usage = usage.unwrap_or_default();
+        let of = |kind: &str| usage.details.prompt_tokens_by_modality.get(kind).copied();
+        let (text, images) = (of("TEXT").or(usage.prompt_tokens), of("IMAGE"));
+        value["usage"] = json!({
+            "input_tokens": usage.prompt_tokens.unwrap_or(0),
+            "output_tokens": usage.completion_tokens.unwrap_or(0),
+            "total_tokens": usage.total_tokens.unwrap_or(0),
+            "input_tokens_details": { "text_tokens": text.unwrap_or(0), "image_tokens": images.unwrap_or(0) },
+        });
+        events.push_str(&format!("data: {value}\n\n"));
+    }
+    events.into()
 }
 
 fn image(response: &ImageResponse, now: u64) -> Value {
