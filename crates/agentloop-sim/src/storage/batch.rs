@@ -24,6 +24,8 @@ pub(super) struct StoredBatch {
     model: Option<String>,
     input: Option<String>,
     metadata: Value,
+    /// Whether the purpose of its input file is that of Together, which describes batches with fewer fields than OpenAI.
+    is_job: bool,
     /// The lines of results, in the order of the requests, with whether each succeeded.
     rows: Vec<(bool, Value)>,
     behaviour: SimBatches,
@@ -76,7 +78,7 @@ impl Simulator {
         let (mut batch, rows) = match dialect {
             Dialect::Purpose | Dialect::Jobs => self.storage.read_file_batch(dialect, &body)?,
             Dialect::Messages => read_messages(&body)?,
-            Dialect::Operations => read_operation(request.uri().path(), &body)?,
+            Dialect::Operations => self.storage.read_operation(request.uri().path(), &body)?,
         };
         if rows.is_empty() {
             return Err(refused("the batch has no requests"));
@@ -89,8 +91,12 @@ impl Simulator {
         }
         let number = stored.count();
         let described = describe(dialect, number, &batch);
+        let is_job = batch.is_job;
         stored.batches.insert(number, batch);
-        Ok(described)
+        Ok(match is_job {
+            true => json!({ "job": described, "warning": null }),
+            false => described,
+        })
     }
 
     /// Processes a request as if it had arrived alone.
@@ -170,6 +176,7 @@ fn batch(endpoint: &str, model: Option<&str>, metadata: Value) -> StoredBatch {
         model: model.map(str::to_owned),
         input: None,
         metadata,
+        is_job: false,
         rows: Vec::new(),
         behaviour: SimBatches::default(),
         polls: 0,
@@ -190,19 +197,14 @@ fn read_messages(body: &Value) -> Result<(StoredBatch, Vec<Row>)> {
     Ok((batch("/v1/messages", None, Value::Null), rows))
 }
 
-fn read_operation(path: &str, body: &Value) -> Result<(StoredBatch, Vec<Row>)> {
-    let list = body.pointer("/batch/inputConfig/requests/requests").and_then(Value::as_array);
-    let list = list.ok_or_else(|| refused("`inputConfig` has no list of requests"))?;
-    let path = path.replace(":batchGenerateContent", ":generateContent");
-    let model = path.rsplit('/').next().and_then(|name| name.split(':').next());
-    let name = body.pointer("/batch/displayName").cloned().unwrap_or_default();
-    let batch = batch(&path, model, name);
-    let row = |row: &Value| Row {
-        custom_id: row["metadata"].clone(),
-        path: path.clone(),
-        body: row["request"].clone(),
-    };
-    Ok((batch, list.iter().map(row).collect()))
+/// Reads the lines of a file, each with its number.
+fn lines(content: &[u8]) -> impl Iterator<Item = Result<(usize, Value)>> {
+    let lines = content.split(|byte| *byte == b'\n').zip(1..);
+    lines.filter(|(line, _)| !line.trim_ascii().is_empty()).map(|(line, number)| {
+        let line = serde_json::from_slice(line)
+            .map_err(|error| refused(format!("line {number}: {error}")))?;
+        Ok((number, line))
+    })
 }
 
 impl Stored {
@@ -214,16 +216,28 @@ impl Stored {
     }
 
     /// Writes the files with the results of a batch that has ended.
-    fn write_results(&mut self, number: u64) -> Result<()> {
+    fn write_results(&mut self, dialect: Dialect, number: u64) -> Result<()> {
         let Some(batch) = self.batches.get(&number) else { return Ok(()) };
         if batch.files.is_some() || !batch.is_ended() {
             return Ok(());
         }
         let mut files = [None, None];
+        let in_one = dialect == Dialect::Operations;
         for (is_ok, place) in [(true, 0), (false, 1)] {
             let Some(batch) = self.batches.get(&number) else { return Ok(()) };
-            let rows = batch.processed().iter().filter(|(ok, _)| *ok == is_ok);
-            let lines: String = rows.map(|(_, line)| format!("{line}\n")).collect();
+            let rows = batch.processed().iter();
+            let rows = rows.filter(|(ok, _)| if in_one { is_ok } else { *ok == is_ok });
+            let line = |line: &Value| match line.pointer("/metadata/key") {
+                // In a file the key is beside the response.
+                Some(key) if in_one => {
+                    let mut line = line.clone();
+                    line["metadata"] = Value::Null;
+                    line["key"] = key.clone();
+                    format!("{line}\n")
+                }
+                _ => format!("{line}\n"),
+            };
+            let lines: String = rows.map(|(_, row)| line(row)).collect();
             if lines.is_empty() {
                 continue;
             }
@@ -253,19 +267,15 @@ impl Storage {
         let model = body["model"].as_str();
         let content = self.content(input)?;
         let mut rows = Vec::new();
-        for (number, line) in content.split(|byte| *byte == b'\n').enumerate() {
-            if line.trim_ascii().is_empty() {
-                continue;
-            }
-            let line: Value = serde_json::from_slice(line)
-                .map_err(|error| refused(format!("line {}: {error}", number + 1)))?;
+        for line in lines(&content) {
+            let (number, line) = line?;
             let mut row = Row {
                 custom_id: line["custom_id"].clone(),
                 path: line["url"].as_str().unwrap_or(endpoint).to_owned(),
                 body: line["body"].clone(),
             };
             if row.path != endpoint {
-                return Err(refused(format!("line {}: the URL is not {endpoint}", number + 1)));
+                return Err(refused(format!("line {number}: the URL is not {endpoint}")));
             }
             if let (Dialect::Jobs, Some(model), Some(body)) =
                 (dialect, model, row.body.as_object_mut())
@@ -276,13 +286,41 @@ impl Storage {
         }
         let mut batch = batch(endpoint, model, body["metadata"].clone());
         batch.input = Some(input.to_owned());
+        batch.is_job = self.lock().file(input)?.1.purpose == "batch-api";
         Ok((batch, rows))
+    }
+
+    fn read_operation(&self, path: &str, body: &Value) -> Result<(StoredBatch, Vec<Row>)> {
+        let path = path.replace(":batchGenerateContent", ":generateContent");
+        let model = path.rsplit('/').next().and_then(|name| name.split(':').next());
+        let name = body.pointer("/batch/displayName").cloned().unwrap_or_default();
+        let mut batch = batch(&path, model, name);
+        let row = |custom_id: Value, request: &Value| Row {
+            custom_id,
+            path: path.clone(),
+            body: request.clone(),
+        };
+        if let Some(file) = body.pointer("/batch/inputConfig/fileName").and_then(Value::as_str) {
+            let file = file.strip_prefix("files/").unwrap_or(file);
+            batch.input = Some(file.to_owned());
+            let keyed = |line: Value| row(json!({ "key": line["key"] }), &line["request"]);
+            let content = self.content(file)?;
+            let rows = lines(&content).map(|line| Ok(keyed(line?.1))).collect::<Result<_>>()?;
+            return Ok((batch, rows));
+        }
+        let list = body.pointer("/batch/inputConfig/requests/requests").and_then(Value::as_array);
+        let list = list.ok_or_else(|| refused("`inputConfig` has no list of requests"))?;
+        let rows = list.iter().map(|line| row(line["metadata"].clone(), &line["request"]));
+        Ok((batch, rows.collect()))
     }
 
     pub(super) fn list_batches(&self, dialect: Dialect, uri: &Uri) -> Value {
         let stored = self.lock();
         let batches = stored.batches.iter().rev();
         let all = batches.map(|(number, batch)| describe(dialect, *number, batch)).collect();
+        if !stored.batches.is_empty() && stored.batches.values().all(|batch| batch.is_job) {
+            return Value::Array(all);
+        }
         let name = if dialect == Dialect::Operations { "operations" } else { "data" };
         write::page(dialect, name, all, |name| query_value(uri, name))
     }
@@ -291,8 +329,8 @@ impl Storage {
         let mut stored = self.lock();
         let (number, batch) = stored.batch(id)?;
         batch.polls += 1;
-        if matches!(dialect, Dialect::Purpose | Dialect::Jobs) {
-            stored.write_results(number)?;
+        if batch.input.is_some() {
+            stored.write_results(dialect, number)?;
         }
         let (number, batch) = stored.batch(id)?;
         Ok(describe(dialect, number, batch))
@@ -338,6 +376,15 @@ fn describe(dialect: Dialect, number: u64, batch: &StoredBatch) -> Value {
         number.map(|number| format!("file-{number}"))
     };
     match dialect {
+        Dialect::Purpose if batch.is_job => json!({
+            "id": id, "user_id": "sim", "endpoint": batch.endpoint, "input_file_id": batch.input,
+            "created_at": write::time(moment), "job_deadline": write::time(moment + 86_400),
+            "completed_at": is_ended.then(|| write::time(moment)),
+            "status": if is_ended { state.as_str().to_ascii_uppercase() } else { "IN_PROGRESS".to_owned() },
+            "progress": if is_ended { 100.0 } else { 0.0 },
+            "output_file_id": file(0), "error_file_id": file(1),
+            "error": (state == BatchState::Failed).then_some("the simulated batch is refused"),
+        }),
         Dialect::Purpose => json!({
             "id": id, "object": "batch", "endpoint": batch.endpoint, "input_file_id": batch.input,
             "completion_window": "24h", "created_at": moment, "metadata": batch.metadata,
@@ -392,9 +439,19 @@ fn describe(dialect: Dialect, number: u64, batch: &StoredBatch) -> Value {
                     "failedRequestCount": failed.to_string(),
                 },
             });
-            if is_ended {
-                let lines: Vec<&Value> = processed.iter().map(|(_, line)| line).collect();
-                metadata["output"] = json!({ "inlinedResponses": { "inlinedResponses": lines } });
+            if let Some(input) = &batch.input {
+                metadata["inputConfig"] = json!({ "fileName": format!("files/{input}") });
+            }
+            match file(0) {
+                Some(file) => {
+                    metadata["output"] = json!({ "responsesFile": format!("files/{file}") });
+                }
+                None if is_ended && batch.input.is_none() => {
+                    let lines: Vec<&Value> = processed.iter().map(|(_, line)| line).collect();
+                    metadata["output"] =
+                        json!({ "inlinedResponses": { "inlinedResponses": lines } });
+                }
+                None => {}
             }
             json!({ "name": format!("batches/{id}"), "metadata": metadata, "done": is_ended })
         }

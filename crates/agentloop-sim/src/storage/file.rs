@@ -1,13 +1,15 @@
 //! Files.
 
 use agentloop::Result;
+use agentloop::protocol::serve::read_form;
 use bytes::Bytes;
+use http::header::CONTENT_TYPE;
 use http::{Request, Uri};
 use serde_json::{Value, json};
 
 use super::{
-    Dialect, FIRST_MOMENT, MAX_STORED, MAX_STORED_BYTES, Storage, Stored, form, not_found,
-    query_value, refused, write,
+    Dialect, FIRST_MOMENT, MAX_STORED, MAX_STORED_BYTES, Storage, Stored, not_found, query_value,
+    refused, write,
 };
 
 /// A file.
@@ -42,9 +44,11 @@ impl Stored {
 
 impl Storage {
     pub(super) fn upload_form(&self, dialect: Dialect, request: &Request<Bytes>) -> Result<Value> {
-        let mut fields = form::read(request)?;
+        let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let mut fields = read_form(kind.unwrap_or_default(), request.body())
+            .map_err(|error| error.with_status(400))?;
         let purpose = fields.iter().find(|field| field.name == "purpose");
-        let purpose = purpose.map(|field| String::from_utf8_lossy(&field.content).into_owned());
+        let purpose = purpose.map(|field| String::from_utf8_lossy(&field.data).into_owned());
         let Some(at) = fields.iter().position(|field| field.name == "file") else {
             return Err(refused("the form has no file"));
         };
@@ -52,12 +56,12 @@ impl Storage {
             return Err(refused("the form has no purpose"));
         }
         let file = fields.swap_remove(at);
-        let mime_type = file.mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
+        let mime_type = file.content_type.unwrap_or_else(|| "application/octet-stream".to_owned());
         let file = StoredContent {
             name: file.filename.unwrap_or_default(),
             mime_type,
             purpose: purpose.unwrap_or_default(),
-            content: file.content,
+            content: file.data,
         };
         let mut stored = self.lock();
         let described = file.clone();

@@ -3,7 +3,6 @@
 mod batch;
 mod behaviour;
 mod file;
-mod form;
 mod write;
 
 use std::collections::BTreeMap;
@@ -139,6 +138,7 @@ pub(crate) fn route(
             let (id, action) = rest.split_at(cut);
             let id = id.to_owned();
             match (is_files, action, method.as_str()) {
+                (true, "", "POST") if id == "upload" => Call::UploadForm,
                 (true, "", "GET") => Call::File(id),
                 (true, "", "DELETE") => Call::DeleteFile(id),
                 (true, "/content" | ":download", "GET") => Call::Content(id),
@@ -236,6 +236,7 @@ mod tests {
         for (method, path, dialect, call) in [
             (Method::GET, "/v1/files", Dialect::Purpose, Call::Files),
             (Method::POST, "/v1/files", Dialect::Purpose, Call::UploadForm),
+            (Method::POST, "/v1/files/upload", Dialect::Purpose, Call::UploadForm),
             (Method::GET, "/v1/files/x", Dialect::Purpose, Call::File(id())),
             (Method::DELETE, "/v1/files/x", Dialect::Purpose, Call::DeleteFile(id())),
             (Method::GET, "/v1/files/x/content", Dialect::Purpose, Call::Content(id())),

@@ -31,6 +31,7 @@
 //! - In a current-thread tokio runtime a call would stop all tasks, so it fails with an error of kind
 //!   [`Config`](ErrorKind::Config).
 
+mod storage;
 mod stream;
 
 use std::fmt;
@@ -39,11 +40,12 @@ use std::sync::Arc;
 
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 
+pub use self::storage::{BatchResults, Batches, Files};
 #[cfg(feature = "agent")]
 pub use self::stream::RunStream;
 #[cfg(feature = "structured")]
 pub use self::stream::StructuredStream;
-pub use self::stream::{ChatStream, SpeechStream, TextStream, TranscribeStream};
+pub use self::stream::{ChatStream, ImageStream, SpeechStream, TextStream, TranscribeStream};
 #[cfg(feature = "agent")]
 use crate::agent::{Agent, Outcome, RunRequest, Typed};
 use crate::chat::{
@@ -144,6 +146,17 @@ impl AgentLoop {
     /// Fails if there is no image, or if blocking is [not possible](self#inside-of-an-async-runtime).
     pub fn image(&self, request: ImageRequest) -> Result<ImageResponse> {
         self.driver.wait(self.client.image(request))?
+    }
+
+    /// Generates or edits images and returns unfinished ones as an iterator: see
+    /// [`image_stream`](crate::AgentLoop::image_stream).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the images do not begin, or if blocking is [not possible](self#inside-of-an-async-runtime).
+    pub fn image_stream(&self, request: ImageRequest) -> Result<ImageStream> {
+        let stream = self.driver.wait(self.client.image_stream(request))??;
+        Ok(ImageStream::new(stream, Arc::clone(&self.driver)))
     }
 
     /// Turns text into speech: see [`speak`](crate::AgentLoop::speak).

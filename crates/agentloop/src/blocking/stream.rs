@@ -5,24 +5,31 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::Driver;
-use crate::chat::{ChatResponse, ChatStreamEvent, SpeechEvent, TranscribeEvent};
+use crate::chat::{ChatResponse, ChatStreamEvent, ImageEvent, SpeechEvent, TranscribeEvent};
 use crate::error::Result;
 use crate::stream;
 
 /// A stream together with the runtime that reads it.
-struct Driven<S> {
-    /// `None` after an error of the runtime, and while it is dropped.
+pub(super) struct Driven<S> {
+    /// `None` only while it is dropped.
     stream: Option<S>,
     driver: Arc<Driver>,
 }
 
 impl<S: Send> Driven<S> {
-    fn new(stream: S, driver: Arc<Driver>) -> Self {
+    pub(super) fn new(stream: S, driver: Arc<Driver>) -> Self {
         Self { stream: Some(stream), driver }
     }
 
+    pub(super) fn get(&self) -> Option<&S> {
+        self.stream.as_ref()
+    }
+
     /// Waits for the next item that `next` reads. An error of the runtime is the last item.
-    fn next<'a, T, F>(&'a mut self, next: impl FnOnce(&'a mut S) -> F) -> Option<Result<T>>
+    pub(super) fn next<'a, T, F>(
+        &'a mut self,
+        next: impl FnOnce(&'a mut S) -> F,
+    ) -> Option<Result<T>>
     where
         T: Send,
         F: Future<Output = Option<T>> + Send,
@@ -39,10 +46,11 @@ impl<S> Drop for Driven<S> {
 }
 
 /// Stops an iterator at the first error that the runtime reports, so that no loop is endless.
-struct Once(bool);
+#[derive(Default)]
+pub(super) struct Once(bool);
 
 impl Once {
-    fn guard<T>(&mut self, item: Option<Result<T>>) -> Option<Result<T>> {
+    pub(super) fn guard<T>(&mut self, item: Option<Result<T>>) -> Option<Result<T>> {
         if self.0 {
             return None;
         }
@@ -61,6 +69,8 @@ macro_rules! debug_as {
     };
 }
 
+pub(super) use debug_as;
+
 /// The events of a response as an iterator: see [`ChatStream`](crate::ChatStream). Nothing follows an error.
 pub struct ChatStream {
     driven: Driven<stream::ChatStream>,
@@ -71,7 +81,7 @@ debug_as!(ChatStream);
 
 impl ChatStream {
     pub(super) fn new(stream: stream::ChatStream, driver: Arc<Driver>) -> Self {
-        Self { driven: Driven::new(stream, driver), ended: Once(false) }
+        Self { driven: Driven::new(stream, driver), ended: Once::default() }
     }
 
     /// Returns the text of the first choice as an iterator: see
@@ -117,7 +127,7 @@ macro_rules! task_stream {
 
         impl $name {
             pub(super) fn new(stream: stream::$name, driver: Arc<Driver>) -> Self {
-                Self { driven: Driven::new(stream, driver), ended: Once(false) }
+                Self { driven: Driven::new(stream, driver), ended: Once::default() }
             }
         }
 
@@ -135,6 +145,11 @@ macro_rules! task_stream {
 task_stream! {
     /// Speech as an iterator: see [`SpeechStream`](crate::SpeechStream). Nothing follows an error.
     SpeechStream: SpeechEvent
+}
+
+task_stream! {
+    /// Images as an iterator: see [`ImageStream`](crate::ImageStream). Nothing follows an error.
+    ImageStream: ImageEvent
 }
 
 task_stream! {
@@ -177,7 +192,7 @@ debug_as!(StructuredStream<T>);
 #[cfg(feature = "structured")]
 impl<T: serde::de::DeserializeOwned + Send> StructuredStream<T> {
     pub(super) fn new(stream: crate::structured::StructuredStream<T>, driver: Arc<Driver>) -> Self {
-        Self { driven: Driven::new(stream, driver), ended: Once(false) }
+        Self { driven: Driven::new(stream, driver), ended: Once::default() }
     }
 }
 
@@ -204,7 +219,7 @@ debug_as!(RunStream);
 #[cfg(feature = "agent")]
 impl RunStream {
     pub(super) fn new(stream: crate::agent::RunStream, driver: Arc<Driver>) -> Self {
-        Self { driven: Driven::new(stream, driver), ended: Once(false) }
+        Self { driven: Driven::new(stream, driver), ended: Once::default() }
     }
 }
 

@@ -147,6 +147,9 @@ pub struct BatchStatus {
     /// Why the batch failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
+    /// The file with the requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_file: Option<String>,
     /// The files with the results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub result_files: Vec<String>,

@@ -94,7 +94,7 @@ pub use server_tool::{
     CodeExecutionTool, FileSearchTool, ServerTool, UserLocation, WebFetchTool, WebSearchTool,
 };
 pub use task::{
-    GeneratedImage, ImageRequest, ImageResponse, MediaFile, Modality, ModerateRequest,
+    GeneratedImage, ImageEvent, ImageRequest, ImageResponse, MediaFile, Modality, ModerateRequest,
     ModerateResponse, Moderation, RankedDocument, RerankRequest, RerankResponse, SpeechEvent,
     SpeechRequest, SpeechResponse, Task, TaskEvent, TaskResponse, Timestamps, TranscribeEvent,
     TranscribeRequest, TranscribeResponse, TranscriptSegment, TranscriptWord,

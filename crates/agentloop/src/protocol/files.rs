@@ -75,9 +75,19 @@ pub(crate) fn encode_upload(provider: &Provider, upload: &FileUpload) -> Result<
         };
         form = form.text("purpose", purpose);
     }
+    let mut path = "/files";
+    if storage.files == FileApi::TypedForm {
+        path = "/files/upload";
+        form = form.text("file_name", &upload.name);
+        let ending = upload.name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let mut types = ["jsonl", "csv", "parquet"].into_iter();
+        if let Some(kind) = types.find(|kind| kind.eq_ignore_ascii_case(ending)) {
+            form = form.text("file_type", kind);
+        }
+    }
     form = form.file("file", &upload.name, &upload.mime_type, &upload.content)?;
     let (kind, body) = form.finish()?;
-    let mut encoded = file_call(provider, Method::POST, "/files".to_owned())?;
+    let mut encoded = file_call(provider, Method::POST, path.to_owned())?;
     encoded.headers.insert(CONTENT_TYPE, kind);
     encoded.body = body;
     Ok(encoded)
@@ -126,7 +136,7 @@ pub(crate) fn encode_list(provider: &Provider, next: Option<&str>) -> Result<Enc
         FileApi::Resumable => "?pageSize=100",
         FileApi::NumberedForm => "?page=0&page_size=100",
         FileApi::BetaForm => "?limit=1000",
-        FileApi::PurposeForm | FileApi::None => "",
+        FileApi::PurposeForm | FileApi::TypedForm | FileApi::None => "",
     };
     file_call(provider, Method::GET, format!("/files{}", next.unwrap_or(first)))
 }
@@ -192,6 +202,7 @@ pub(crate) fn decode_list(provider: &Provider, query: &str, body: &[u8]) -> Resu
         FileApi::Resumable => next_token(&value, "?pageSize=100"),
         FileApi::NumberedForm => next_number(query, list.len()),
         FileApi::BetaForm => next_cursor(&value, last_id, "?limit=1000&after_id="),
+        FileApi::TypedForm => None,
         FileApi::PurposeForm | FileApi::None => next_cursor(&value, last_id, "?after="),
     };
     Ok(FilePage { files, next })
@@ -357,6 +368,23 @@ mod tests {
             assert!(encode_upload(&provider, &upload).is_err());
         }
         assert!(encode_upload_start(&provider(FileApi::Resumable), "v1", &upload).is_err());
+    }
+
+    #[test]
+    fn a_form_names_the_type_of_a_file_where_it_is_known() {
+        let mut provider = provider(FileApi::TypedForm);
+        provider.quirks.storage.purpose = Some("p".into());
+        for (name, kind) in
+            [("a.JSONL", Some("jsonl")), ("a.b.csv", Some("csv")), ("a.txt", None), ("a", None)]
+        {
+            let encoded = encode_upload(&provider, &FileUpload::new(name, "x")).unwrap();
+            assert_eq!(encoded.path, "/files/upload");
+            let body = String::from_utf8_lossy(&encoded.body).into_owned();
+            assert!(body.contains(&format!("name=\"file_name\"\r\n\r\n{name}\r\n")), "{body}");
+            let field = kind.map(|kind| format!("name=\"file_type\"\r\n\r\n{kind}\r\n"));
+            assert_eq!(body.contains("file_type"), kind.is_some(), "{body}");
+            assert!(field.is_none_or(|field| body.contains(&field)), "{body}");
+        }
     }
 
     #[test]

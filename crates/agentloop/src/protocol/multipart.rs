@@ -18,7 +18,7 @@ use memchr::memmem;
 use crate::error::{Error, ErrorKind, Result};
 
 #[cfg(any(feature = "serve", test))]
-pub(crate) use self::read::{FormPart, read};
+pub use self::read::{FormPart, read_form};
 
 /// The start of every boundary. Sixteen hexadecimal digits follow.
 const PREFIX: &str = "agentloop-form-";

@@ -14,13 +14,13 @@ pub use wait::WaitOptions;
 use super::exchange::{Bounds, Exchanged};
 use super::files::{Pages, status};
 use super::{AgentLoop, Inner};
-use crate::chat::{Batch, BatchStatus, ChatRequest, ChatResponse};
+use crate::chat::{Batch, BatchStatus, ChatRequest, ChatResponse, Warning};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_BATCH_COLLECTED_BYTES, MAX_BODY_BYTES, MAX_STATUS_BYTES, UPLOAD_TIMEOUT};
-use crate::media::FileUpload;
 use crate::pace;
 use crate::protocol::{Encoded, batches};
 use crate::provider::Provider;
+use crate::provider::quirks::BatchApi;
 
 /// How much earlier than its handle a batch may have been created, in seconds: the clocks of two machines differ.
 const CLOCK_DIFFERENCE: i64 = 300;
@@ -82,10 +82,7 @@ impl Batches {
         let PreparedBatch { mut batch, mut input } = prepared;
         let provider = self.provider(&batch)?;
         if input.is_file() {
-            let name = format!("{}.jsonl", batch.label);
-            let upload = FileUpload::new(name, input.take_file())
-                .mime_type("application/jsonl")
-                .purpose("batch");
+            let upload = input.take_file(&batch.label);
             batch.input_file = Some(self.inner().upload(&provider, &upload).await?.id);
         }
         let encoded = input.encode_create(&provider, &batch)?;
@@ -93,13 +90,18 @@ impl Batches {
             Bounds { stage: "the batch", time: Some(UPLOAD_TIMEOUT), bytes: MAX_STATUS_BYTES };
         let exchanged = self.inner().exchange(&provider, encoded, bounds).await?;
         batch.id = Some(exchanged.read(|body| batches::decode(&provider, body))?.id);
+        // A warning about the whole batch is one of its first request.
+        let warning = batches::creation_warning(&exchanged.body).map(Warning::about_response);
+        if let Some(entry) = batch.requests.first_mut() {
+            entry.warnings.extend(warning);
+        }
         Ok(batch)
     }
 
     /// Looks for a batch that was submitted, but whose id was lost. Returns it with its id, or `None` if there is none.
     ///
-    /// Most providers store the [label](Batch::label) of a batch. For one that does not (Anthropic), it is the only batch that was created
-    /// since the handle was prepared and has as many requests.
+    /// Most providers store the [label](Batch::label) of a batch. Some store it only as the name of the file with the requests (Together). For
+    /// one that does not store it (Anthropic), it is the only batch that was created since the handle was prepared and has as many requests.
     ///
     /// # Errors
     ///
@@ -117,9 +119,17 @@ impl Batches {
             status.counts.total == Some(batch.len() as u64)
                 && status.created.is_some_and(|at| at + CLOCK_DIFFERENCE >= batch.created)
         };
+        let is_by_file = provider.quirks.storage.batches == BatchApi::UnlabelledFile;
         let found = match (by_label.is_empty(), stores_labels) {
             (false, _) => by_label,
             (true, true) => Vec::new(),
+            (true, false) if is_by_file => {
+                let files = self.input_files(batch).await?;
+                let has_input = |status: &&BatchStatus| {
+                    status.input_file.as_ref().is_some_and(|file| files.contains(file))
+                };
+                all.iter().filter(has_input).collect()
+            }
             (true, false) => all.iter().filter(is_alike).collect(),
         };
         match found.as_slice() {
@@ -213,6 +223,14 @@ impl Batches {
         }
         let missing = || Err(Error::new(ErrorKind::Other, "the result is missing"));
         Ok(all.into_iter().map(|result| result.unwrap_or_else(missing)).collect())
+    }
+
+    /// Returns the files that have the name of the file with the requests.
+    async fn input_files(&self, batch: &Batch) -> Result<Vec<String>> {
+        let name = batches::file_name(&batch.label);
+        let files = self.client.files(&batch.provider)?.list().await?;
+        let named = files.into_iter().filter(|file| file.name.as_ref() == Some(&name));
+        Ok(named.map(|file| file.id).collect())
     }
 
     /// Returns the provider of a batch.

@@ -105,11 +105,10 @@ impl Batches {
                 })?;
                 inline.extend(results.into_iter().enumerate());
             }
-            BatchApi::InputFile | BatchApi::Job | BatchApi::None => {
-                for file in &status.result_files {
-                    sources.push_back(files::encode_content(&provider, file)?);
-                }
-            }
+            _ => {}
+        }
+        for file in &status.result_files {
+            sources.push_back(files::encode_content(&provider, file)?);
         }
         Ok(BatchResults {
             client: self.client.clone(),
@@ -271,8 +270,8 @@ impl BatchResults {
         Some(BatchResult { index, response: response.map_err(|error| self.named(index, error)) })
     }
 
-    /// Decodes a response as if it had arrived alone.
-    async fn decode(&self, index: usize, body: &str) -> Result<ChatResponse> {
+    /// Decodes a response as if it had arrived alone. It borrows exclusively, because a shared reference to a body is not `Send`.
+    async fn decode(&mut self, index: usize, body: &str) -> Result<ChatResponse> {
         let none = BatchEntry::default();
         let entry = self.batch.requests.get(index).unwrap_or(&none);
         let target = Arc::new(Target::new(Arc::clone(&self.provider), entry.model.as_str()));

@@ -3,28 +3,33 @@
 mod results;
 mod status;
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::{HeaderName, Method};
 use serde_json::value::RawValue;
 use serde_json::{Map, json};
 
 pub(crate) use results::{inline_results, read_line};
-pub(crate) use status::{decode, decode_list};
+pub(crate) use status::{creation_warning, decode, decode_list};
 
 use super::files::{call, segment};
 use super::{Encoded, headers, json};
 use crate::chat::Batch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_BATCH_INPUT_BYTES;
+use crate::media::FileUpload;
 use crate::provider::Provider;
 use crate::provider::quirks::BatchApi;
 
 /// The name of the metadata field that has the label.
 pub(crate) const LABEL: &str = "agentloop_batch";
 
-/// The most bytes of requests in the body of an operation. Gemini (ai.google.dev, Batch API: "under 20 MB"); larger batches are files there, which
-/// are not supported.
+/// The most bytes of requests in the body of an operation; more are uploaded as a file. Gemini (ai.google.dev, Batch API: "under 20 MB").
 const MAX_OPERATION_BYTES: usize = 19_500_000;
+
+/// How many bytes a request has more in the body of an operation than in a line of a file, at most.
+const INLINED_BYTES: usize = 16;
 
 /// The header of features that a request needs.
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
@@ -88,15 +93,11 @@ impl Input {
         let body: &RawValue = json::read_json(&encoded.body)?;
         self.write(custom_id, body)?;
         self.requests += 1;
-        let most = match self.form {
-            BatchApi::Operation => MAX_OPERATION_BYTES,
-            _ => MAX_BATCH_INPUT_BYTES,
-        };
-        match self.bytes.len() <= most {
+        match self.bytes.len() <= MAX_BATCH_INPUT_BYTES {
             true => Ok(()),
             false => Err(Error::new(
                 ErrorKind::TooLarge,
-                format!("the requests of the batch have more than {most} bytes"),
+                format!("the requests of the batch have more than {MAX_BATCH_INPUT_BYTES} bytes"),
             )
             .with_hint("send them as several batches")),
         }
@@ -111,11 +112,9 @@ impl Input {
                 serde_json::to_vec(&Named { custom_id, params: body })
             }
             BatchApi::Operation => {
-                if self.requests > 0 {
-                    self.bytes.push(b',');
-                }
-                serde_json::to_vec(&Inlined { request: body, metadata: Key { key: custom_id } })
+                serde_json::to_vec(&Keyed { key: custom_id.into(), request: body })
             }
+            BatchApi::UnlabelledFile => serde_json::to_vec(&Bare { custom_id, body }),
             BatchApi::Job => {
                 // The batch names the model, and the lines of the API description have none.
                 let mut fields: Map<String, serde_json::Value> = serde_json::from_str(body.get())
@@ -131,12 +130,8 @@ impl Input {
                 serde_json::to_vec(&Line { custom_id, method: "POST", url: &url, body })
             }
         };
-        let line = line.map_err(|error| {
-            Error::new(ErrorKind::InvalidRequest, "the request cannot be written")
-                .with_source(error)
-        })?;
-        self.bytes.extend_from_slice(&line);
-        if matches!(self.form, BatchApi::InputFile | BatchApi::Job) {
+        self.bytes.extend_from_slice(&line.map_err(unwritable)?);
+        if self.form != BatchApi::Messages {
             self.bytes.push(b'\n');
         }
         Ok(())
@@ -149,12 +144,25 @@ impl Input {
 
     /// Returns whether the requests are uploaded as a file before the batch is created.
     pub(crate) fn is_file(&self) -> bool {
-        matches!(self.form, BatchApi::InputFile | BatchApi::Job)
+        match self.form {
+            BatchApi::InputFile | BatchApi::UnlabelledFile | BatchApi::Job => true,
+            BatchApi::Operation => {
+                let inlined = self.bytes.len().saturating_add(self.requests * INLINED_BYTES);
+                inlined > MAX_OPERATION_BYTES
+            }
+            BatchApi::Messages | BatchApi::None => false,
+        }
     }
 
-    /// Returns the lines of the file.
-    pub(crate) fn take_file(&mut self) -> Bytes {
-        std::mem::take(&mut self.bytes).into()
+    /// Returns the file with the requests, which has the label of the batch as its name.
+    pub(crate) fn take_file(&mut self, label: &str) -> FileUpload {
+        let purpose = match self.form {
+            BatchApi::UnlabelledFile => "batch-api",
+            _ => "batch",
+        };
+        FileUpload::new(file_name(label), std::mem::take(&mut self.bytes))
+            .mime_type("application/jsonl")
+            .purpose(purpose)
     }
 
     /// Writes the call that creates the batch.
@@ -168,6 +176,15 @@ impl Input {
                     "endpoint": self.endpoint(),
                     "completion_window": "24h",
                     "metadata": { LABEL: batch.label },
+                });
+                ("/batches".to_owned(), Bytes::from(body.to_string()))
+            }
+            BatchApi::UnlabelledFile => {
+                let file = batch.input_file.as_deref().ok_or_else(no_file)?;
+                let body = json!({
+                    "input_file_id": file,
+                    "endpoint": self.endpoint(),
+                    "completion_window": "24h",
                 });
                 ("/batches".to_owned(), Bytes::from(body.to_string()))
             }
@@ -190,14 +207,15 @@ impl Input {
                 let path = path.strip_suffix(":generateContent").ok_or_else(|| {
                     Error::new(ErrorKind::Unsupported, "the requests cannot be in a batch")
                 })?;
-                let name = json!(batch.label);
-                let mut body = format!(
-                    r#"{{"batch":{{"displayName":{name},"inputConfig":{{"requests":{{"requests":["#
-                )
-                .into_bytes();
-                body.append(&mut self.bytes);
-                body.extend_from_slice(b"]}}}}");
-                (format!("{path}:batchGenerateContent"), body.into())
+                let body = match &batch.input_file {
+                    Some(file) => {
+                        let config = json!({ "fileName": format!("files/{file}") });
+                        let batch = json!({ "displayName": batch.label, "inputConfig": config });
+                        Bytes::from(json!({ "batch": batch }).to_string())
+                    }
+                    None => inlined(&batch.label, &self.bytes)?,
+                };
+                (format!("{path}:batchGenerateContent"), body)
             }
         };
         let mut encoded = call(provider, Method::POST, path)?;
@@ -218,6 +236,12 @@ struct Line<'a> {
 }
 
 #[derive(serde::Serialize)]
+struct Bare<'a> {
+    custom_id: &'a str,
+    body: &'a RawValue,
+}
+
+#[derive(serde::Serialize)]
 struct Named<'a> {
     custom_id: &'a str,
     params: &'a RawValue,
@@ -232,6 +256,43 @@ struct Inlined<'a> {
 #[derive(serde::Serialize)]
 struct Key<'a> {
     key: &'a str,
+}
+
+/// A line of a file of requests that have keys.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Keyed<'a> {
+    #[serde(borrow)]
+    key: Cow<'a, str>,
+    #[serde(borrow)]
+    request: &'a RawValue,
+}
+
+/// Writes an operation with its requests, which are lines of [`Keyed`].
+fn inlined(label: &str, lines: &[u8]) -> Result<Bytes> {
+    let mut body = json!({ "displayName": label }).to_string();
+    body.truncate(body.len() - 1);
+    let mut body =
+        format!(r#"{{"batch":{body},"inputConfig":{{"requests":{{"requests":["#).into_bytes();
+    let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    for (index, line) in lines.enumerate() {
+        let Keyed { key, request } = json::read_json(line)?;
+        if index > 0 {
+            body.push(b',');
+        }
+        let line = Inlined { request, metadata: Key { key: &key } };
+        serde_json::to_writer(&mut body, &line).map_err(unwritable)?;
+    }
+    body.extend_from_slice(b"]}}}}");
+    Ok(body.into())
+}
+
+/// Returns the name of the file with the requests of a batch.
+pub(crate) fn file_name(label: &str) -> String {
+    format!("{label}.jsonl")
+}
+
+fn unwritable(error: serde_json::Error) -> Error {
+    Error::new(ErrorKind::InvalidRequest, "the request cannot be written").with_source(error)
 }
 
 /// Fails if the provider has no batches.
@@ -251,7 +312,7 @@ fn place(provider: &Provider) -> &'static str {
     match provider.quirks.storage.batches {
         BatchApi::Messages => "/messages/batches",
         BatchApi::Job => "/batch/jobs",
-        BatchApi::InputFile | BatchApi::Operation | BatchApi::None => "/batches",
+        _ => "/batches",
     }
 }
 
@@ -281,6 +342,7 @@ pub(crate) fn encode_list(provider: &Provider, next: Option<&str>) -> Result<Enc
     let first = match provider.quirks.storage.batches {
         BatchApi::Operation => "?pageSize=100",
         BatchApi::Job => "?page=0&page_size=100",
+        BatchApi::UnlabelledFile => "",
         BatchApi::InputFile | BatchApi::Messages | BatchApi::None => "?limit=100",
     };
     call(provider, Method::GET, format!("{}{}", place(provider), next.unwrap_or(first)))

@@ -20,7 +20,16 @@ const MAX_ERROR_BYTES: usize = 1_000;
 /// Reads the description of a batch.
 pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<BatchStatus> {
     let value = read_object(provider, body, "a batch")?;
-    read(provider, &value).ok_or_else(|| unreadable(provider, body, "a batch"))
+    // One that was created may be beside a warning.
+    let batch = value.get("job").filter(|job| job.is_object()).unwrap_or(&value);
+    read(provider, batch).ok_or_else(|| unreadable(provider, body, "a batch"))
+}
+
+/// Returns what a provider warns of when it has created a batch.
+pub(crate) fn creation_warning(body: &[u8]) -> Option<String> {
+    let value: Value = serde_json::from_slice(body).ok()?;
+    let warning = value.get("warning")?.as_str().filter(|warning| !warning.is_empty())?;
+    Some(shortened(warning.to_owned()))
 }
 
 /// Reads a page of the list of batches, and the query for the next page. `query` is the query of this page.
@@ -44,6 +53,7 @@ pub(crate) fn decode_list(
         BatchApi::Operation => next_token(&value, "?pageSize=100"),
         BatchApi::Job => next_number(query, list.len()),
         BatchApi::Messages => next_cursor(&value, last_id, "?limit=100&after_id="),
+        BatchApi::UnlabelledFile => None,
         BatchApi::InputFile | BatchApi::None => next_cursor(&value, last_id, "?limit=100&after="),
     };
     Ok((batches, next))
@@ -66,13 +76,14 @@ fn read(provider: &Provider, batch: &Value) -> Option<BatchStatus> {
     let state = state(&word, batch, &counts);
     let files = ["output_file_id", "error_file_id", "output_file", "error_file"];
     let files = files.iter().filter_map(|name| any(&[name])?.as_str());
+    let files: Vec<&str> = files.chain(responses_file(batch, metadata)).collect();
     let labelled = batch.get("metadata").and_then(|metadata| metadata.get(LABEL)?.as_str());
     Some(BatchStatus {
         provider: provider.name.to_string(),
         id,
         state,
         counts,
-        model: text(&["model"]),
+        model: text(&["model", "model_id"]),
         label: labelled.map(str::to_owned).or_else(|| text(&["displayName"])),
         created: any(&["created_at", "createTime"]).and_then(moment),
         ended: any(&[
@@ -86,8 +97,26 @@ fn read(provider: &Provider, batch: &Value) -> Option<BatchStatus> {
         .and_then(moment),
         expires: any(&["expires_at", "job_deadline"]).and_then(moment),
         errors: errors(batch),
-        result_files: files.filter(|id| !id.is_empty()).map(str::to_owned).collect(),
+        input_file: input_file(batch, metadata),
+        result_files: files.into_iter().filter(|id| !id.is_empty()).map(str::to_owned).collect(),
     })
+}
+
+/// Returns the file with the requests.
+fn input_file(batch: &Value, metadata: Option<&Value>) -> Option<String> {
+    let id = batch.get("input_file_id").or_else(|| batch.pointer("/input_files/0"));
+    let id = id.or_else(|| metadata?.pointer("/inputConfig/fileName"))?.as_str()?;
+    Some(id.strip_prefix("files/").unwrap_or(id).to_owned())
+}
+
+/// Returns the file with the results of an operation.
+fn responses_file<'a>(batch: &'a Value, metadata: Option<&'a Value>) -> Option<&'a str> {
+    let response = batch.get("response");
+    // A provider repeats it in the metadata and in the response.
+    let mut holders = [response, response.and_then(|all| all.get("output")), metadata]
+        .into_iter()
+        .chain([metadata.and_then(|metadata| metadata.get("output"))]);
+    holders.find_map(|holder| holder?.get("responsesFile")?.as_str())
 }
 
 fn counts(batch: &Value, metadata: Option<&Value>) -> BatchCounts {
@@ -177,14 +206,16 @@ fn errors(batch: &Value) -> Vec<String> {
     let own = batch.get("error");
     let own = own.and_then(|error| error.as_str().or_else(|| error.get("message")?.as_str()));
     all.extend(own.map(str::to_owned));
-    for message in &mut all {
-        if message.len() > MAX_ERROR_BYTES {
-            let mut end = MAX_ERROR_BYTES;
-            while !message.is_char_boundary(end) {
-                end -= 1;
-            }
-            message.truncate(end);
+    all.into_iter().map(shortened).collect()
+}
+
+fn shortened(mut message: String) -> String {
+    if message.len() > MAX_ERROR_BYTES {
+        let mut end = MAX_ERROR_BYTES;
+        while !message.is_char_boundary(end) {
+            end -= 1;
         }
+        message.truncate(end);
     }
-    all
+    message
 }

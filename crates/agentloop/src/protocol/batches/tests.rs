@@ -27,6 +27,22 @@ fn a_status_is_read_in_every_known_form() {
     let status = decode(&provider(BatchApi::Operation), gemini.as_bytes()).unwrap();
     assert_eq!((status.id.as_str(), status.state), ("x", BatchState::Completed));
     assert_eq!((status.counts.succeeded, status.label.as_deref()), (Some(2), Some("l")));
+    let file = r#"{"name":"batches/x","metadata":{"state":"BATCH_STATE_SUCCEEDED","inputConfig":{"fileName":"files/in"},
+        "output":{"responsesFile":"files/out"}},"response":{"responsesFile":"files/out"}}"#;
+    let status = decode(&provider(BatchApi::Operation), file.as_bytes()).unwrap();
+    assert_eq!(status.input_file.as_deref(), Some("in"));
+    assert_eq!(status.result_files, ["files/out"]);
+    // docs.together.ai/reference/batch-create
+    let created = r#"{"job":{"id":"0123","status":"IN_PROGRESS","input_file_id":"file-in","job_deadline":"2024-01-15T15:30:00Z",
+        "model_id":"m","created_at":"2024-01-15T14:30:00Z","output_file_id":"file-out","error_file_id":""},"warning":"slow"}"#;
+    let status = decode(&provider(BatchApi::UnlabelledFile), created.as_bytes()).unwrap();
+    assert_eq!((status.id.as_str(), status.state), ("0123", BatchState::Running));
+    assert_eq!((status.model.as_deref(), status.expires), (Some("m"), Some(1_705_332_600)));
+    assert_eq!((status.input_file.as_deref(), status.result_files.len()), (Some("file-in"), 1));
+    assert_eq!(creation_warning(created.as_bytes()).as_deref(), Some("slow"));
+    for none in ["", "{}", r#"{"warning":""}"#, r#"{"warning":{}}"#] {
+        assert_eq!(creation_warning(none.as_bytes()), None, "{none}");
+    }
     let job = r#"{"id":"j","status":"TIMEOUT_EXCEEDED","errors":[{"message":"slow","count":2}],"total_requests":2,"output_file":"o"}"#;
     let status = decode(&provider(BatchApi::Job), job.as_bytes()).unwrap();
     assert_eq!((status.state, status.errors), (BatchState::Expired, vec!["slow".to_owned()]));
@@ -119,4 +135,31 @@ fn results_of_an_operation_are_found_in_both_places() {
     }
     assert!(inline_results(b"{}").unwrap().is_empty());
     assert!(inline_results(b"{\"metadata\":3}").is_err());
+}
+
+#[test]
+fn requests_of_an_operation_are_inlined_up_to_a_size_and_lines_of_a_file_above() {
+    let (provider, path) = (provider(BatchApi::Operation), "/models/m:generateContent");
+    let mut request = call(&provider, Method::POST, path.to_owned()).unwrap();
+    request.body = Bytes::from(format!(r#"{{"x":"{}"}}"#, "a".repeat(1 << 20)));
+    let mut input = Input::new(BatchApi::Operation);
+    let mut requests = 0;
+    while !input.is_file() {
+        input.push(&format!("l-{requests}"), "m", &request).unwrap();
+        requests += 1;
+    }
+    assert_eq!(requests, MAX_OPERATION_BYTES.div_ceil(request.body.len()));
+    let upload = input.take_file("l");
+    assert_eq!(upload.name, "l.jsonl");
+    let lines: Vec<&[u8]> = upload.content.trim_ascii().split(|byte| *byte == b'\n').collect();
+    assert_eq!(lines.len(), requests);
+    assert!(lines[1].starts_with(br#"{"key":"l-1","request":{"x":"a"#));
+    let body =
+        inlined("l \"", b"{\"key\":\"a\",\"request\":{\"x\":1}}\n{\"key\":\"b\",\"request\":{}}\n");
+    let body: serde_json::Value = serde_json::from_slice(&body.unwrap()).unwrap();
+    let requests = json!([
+        { "request": { "x": 1 }, "metadata": { "key": "a" } }, { "request": {}, "metadata": { "key": "b" } },
+    ]);
+    let config = json!({ "requests": { "requests": requests } });
+    assert_eq!(body, json!({ "batch": { "displayName": "l \"", "inputConfig": config } }));
 }

@@ -7,24 +7,38 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_FORM_HEAD_BYTES, MAX_FORM_PARTS};
 
 /// A field or a file of a form.
+///
+/// ```
+/// use agentloop::protocol::serve::read_form;
+///
+/// let body = "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nx\r\n--b--\r\n";
+/// let parts = read_form("multipart/form-data; boundary=b", &body.into())?;
+/// assert_eq!((parts[0].name.as_str(), &parts[0].data[..]), ("a", &b"x"[..]));
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FormPart {
+#[non_exhaustive]
+pub struct FormPart {
     /// The name of the field.
-    pub(crate) name: String,
+    pub name: String,
     /// The name of the file; `None` for a field.
-    pub(crate) filename: Option<String>,
+    pub filename: Option<String>,
     /// The media type, if the part states one.
-    pub(crate) content_type: Option<String>,
+    pub content_type: Option<String>,
     /// The value or the content, without a copy.
-    pub(crate) data: Bytes,
+    pub data: Bytes,
 }
 
 fn invalid(what: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidRequest, format!("the form cannot be read: {}", what.into()))
 }
 
-/// Reads the parts of a form. `content_type` is the value of the header of that name.
-pub(crate) fn read(content_type: &str, body: &Bytes) -> Result<Vec<FormPart>> {
+/// Reads the parts of a form (`multipart/form-data`). `content_type` is the value of the header of that name.
+///
+/// # Errors
+///
+/// Fails if the form cannot be read, is cut off, or has more than [`MAX_FORM_PARTS`] parts.
+pub fn read_form(content_type: &str, body: &Bytes) -> Result<Vec<FormPart>> {
     let boundary = boundary(content_type).ok_or_else(|| invalid("it has no boundary"))?;
     let opening = format!("--{boundary}");
     // What precedes the first boundary is ignored (RFC 2046).

@@ -38,7 +38,7 @@ proptest! {
             form = form.file(name, filename, "audio/wav", data).unwrap();
         }
         let (content_type, body) = form.finish().unwrap();
-        let parts = read(content_type.to_str().unwrap(), &body).unwrap();
+        let parts = read_form(content_type.to_str().unwrap(), &body).unwrap();
         prop_assert_eq!(parts.len(), fields.len() + files.len());
         for (part, (name, value)) in parts.iter().zip(&fields) {
             prop_assert_eq!(part.name.as_str(), name.as_str());
@@ -61,14 +61,14 @@ proptest! {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a test")]
         // The last line break may be missing.
         let at = ((body.len() - 4) as f64 * cut) as usize;
-        prop_assert!(read(content_type, &body.slice(..at)).is_err());
+        prop_assert!(read_form(content_type, &body.slice(..at)).is_err());
     }
 
     #[test]
     fn no_bytes_make_it_panic(content_type in ".{0,40}", body in prop::collection::vec(any::<u8>(), 0..200)) {
         let body = Bytes::from(body);
-        let _ = read(&content_type, &body);
-        let _ = read("multipart/form-data; boundary=a", &body);
+        let _ = read_form(&content_type, &body);
+        let _ = read_form("multipart/form-data; boundary=a", &body);
     }
 }
 
@@ -76,7 +76,8 @@ proptest! {
 fn forms_of_other_programs_are_read() {
     let body = "preamble\r\n--X \r\nContent-Disposition: form-data; name=model\r\n\r\nwhisper-1\r\n--X\r\n\
                 content-disposition: form-data; filename=\"a;b.wav\"; name=\"file\"\r\nContent-Type: audio/wav\r\n\r\nRIFF\r\n--X--";
-    let parts = read("Multipart/Form-Data; charset=utf-8; boundary=\"X\"", &body.into()).unwrap();
+    let parts =
+        read_form("Multipart/Form-Data; charset=utf-8; boundary=\"X\"", &body.into()).unwrap();
     assert_eq!((parts[0].name.as_str(), &parts[0].data[..]), ("model", &b"whisper-1"[..]));
     assert_eq!(parts[1].filename.as_deref(), Some("a;b.wav"));
     assert_eq!(&parts[1].data[..], b"RIFF");
@@ -99,12 +100,13 @@ fn forms_that_are_too_large_or_wrong_are_errors() {
         "--X\r\nContent-Disposition: form-data\r\n\r\n1\r\n--X--",
         "--XY\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--XY--",
     ] {
-        let error = read("multipart/form-data; boundary=X", &body.to_owned().into()).unwrap_err();
+        let error =
+            read_form("multipart/form-data; boundary=X", &body.to_owned().into()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidRequest);
     }
     for content_type in
         ["", "application/json", "multipart/form-data", "multipart/form-data; boundary="]
     {
-        assert!(read(content_type, &Bytes::from_static(b"--X--")).is_err(), "{content_type}");
+        assert!(read_form(content_type, &Bytes::from_static(b"--X--")).is_err(), "{content_type}");
     }
 }

@@ -27,6 +27,9 @@ quirk! {
         PurposeForm,
         /// A form with `purpose` and `file`, to `/files`. The pages of the list have numbers. Mistral (its API description).
         NumberedForm,
+        /// A form with `purpose`, `file_name`, `file_type` and `file`, to `/files/upload`. The list has one page. Together (its API description:
+        /// docs.together.ai/reference/upload-file; SDK 3.0).
+        TypedForm,
         /// A form with `file`, to `/files`, with a beta header. Anthropic (its API description; SDK 2.9).
         BetaForm,
         /// A resumable upload (`X-Goog-Upload-…`), to `/upload/VERSION/files`. Gemini (its API description; google-genai 3.3).
@@ -42,10 +45,14 @@ quirk! {
         None,
         /// The requests are a file with JSON lines, and so are the results: `/batches`. OpenAI (its API description) and Groq (SDK 1.7).
         InputFile,
+        /// Like [`InputFile`](Self::InputFile), but the lines have no method and no URL, and the batch stores no label and counts no requests.
+        /// It is found by the name of its input file. Together (SDK 3.0: `batch_create_params.py`, `batch_job.py`; docs.together.ai, batch
+        /// inference).
+        UnlabelledFile,
         /// The requests are in the body, the results are JSON lines: `/messages/batches`. Anthropic (its API description).
         Messages,
-        /// The requests and the results are in the bodies: `/models/MODEL:batchGenerateContent` and `/batches`. Gemini (its API description;
-        /// google-genai 3.3).
+        /// The requests and the results are in the bodies: `/models/MODEL:batchGenerateContent` and `/batches`. Requests that are too large for
+        /// a body are a file, and then so are the results. Gemini (its API description; google-genai 3.3).
         Operation,
         /// The requests are a file with JSON lines without the model, which the batch names: `/batch/jobs`. Mistral (its API description).
         Job,

@@ -1,6 +1,7 @@
 //! Fireworks AI.
 //!
 //! Sources, read on 2026-11-15: fireworks-ai SDK 1.2 for Python, ai-sdk fireworks 3.0, and the recordings `fireworks-*`.
+//! Rankings are not in its SDK; langchain-fireworks 1.7.1 (`rerank.py`: `POST /rerank`), read on 2026-11-18.
 //! The page of keys is named in fw-ai/cookbook (`getting-started.md`), read on 2026-11-16.
 
 use super::common::{clamp, hosted};

@@ -1,8 +1,9 @@
 //! The client without `async`, outside and inside of a runtime.
 
 use agentloop::blocking::AgentLoop;
+use agentloop::media::FileUpload;
 use agentloop::structured::StructuredEvent;
-use agentloop::{ChatRequest, EmbedRequest, ErrorKind};
+use agentloop::{ChatRequest, EmbedRequest, ErrorKind, WaitOptions};
 use agentloop_sim::{FAULT_HEADER, Server, Simulator};
 use serde_json::json;
 
@@ -31,6 +32,40 @@ fn it_works_outside_of_a_runtime() {
     assert!(outcome.text().contains("Hello"));
     let events = ai.stream_run(&ai.agent(), ChatRequest::new("sim/echo").user("Hello"));
     assert!(events.map(Result::unwrap).count() > 2);
+}
+
+#[test]
+fn files_and_batches_are_those_of_the_async_client() {
+    let ai = client();
+    let files = ai.files("sim").unwrap();
+    let file = files.upload(FileUpload::new("a.txt", "one")).unwrap();
+    assert_eq!(files.wait(&file.id).unwrap().id, file.id);
+    assert_eq!(files.content(&file.id).unwrap(), "one");
+    let copy = std::env::temp_dir().join(format!("agentloop-blocking-{}", std::process::id()));
+    assert_eq!(files.download(&file.id, &copy).unwrap(), 3);
+    std::fs::remove_file(copy).unwrap();
+    assert_eq!(files.list().unwrap().len(), 1);
+    files.delete(&file.id).unwrap();
+    assert_eq!(files.get(&file.id).unwrap_err().kind(), ErrorKind::NotFound);
+
+    let batches = ai.batches();
+    let requests = ["one", "two"].map(|text| ChatRequest::new("sim/echo").user(text));
+    let prepared = batches.prepare(&requests).unwrap();
+    let lost = prepared.batch().clone();
+    let batch = batches.submit(prepared).unwrap();
+    assert_eq!(batches.find(&lost).unwrap().and_then(|found| found.id), batch.id);
+    let mut states = Vec::new();
+    let status = batches.watch(&batch, WaitOptions::default(), |s| states.push(s.state)).unwrap();
+    assert_eq!(states.last(), Some(&status.state));
+    let mut results = batches.read(&batch).unwrap();
+    let texts: Vec<String> =
+        results.by_ref().map(|result| result.unwrap().response.unwrap().text()).collect();
+    assert!(texts[0].starts_with("one") && texts[1].starts_with("two"), "{texts:?}");
+    assert!(results.warnings().is_empty() && results.bytes() > 0);
+    assert_eq!(results.status().state, status.state);
+    assert_eq!(batches.results(&batch).unwrap().len(), 2);
+    assert_eq!(batches.list("sim").unwrap().len(), 1);
+    assert!(batches.cancel(&batch).is_err(), "it has ended");
 }
 
 #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
