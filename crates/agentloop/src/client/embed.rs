@@ -15,7 +15,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{EMBED_BATCH, EMBED_BATCH_BYTES, EMBED_CONCURRENCY, MAX_BODY_BYTES};
 use crate::models::Pricing;
 use crate::protocol::{self, codec};
-use crate::provider::quirks::EmbeddingQuirks;
 use crate::provider::{Registry, Target};
 use crate::timeouts::Timeouts;
 
@@ -44,14 +43,15 @@ pub(crate) fn prepare_embed(
             "the request has no texts to embed",
         )));
     }
-    let batches = batches(texts, &provider.quirks.embeddings);
+    let most = codec(provider.protocol).embed_batch(provider, &target.model);
+    let batches = batches(texts, most, provider.quirks.embeddings.batch_bytes);
     Ok((target, batches))
 }
 
 /// Splits the texts into batches: in order, each text in exactly one batch, as few batches as the provider allows.
-fn batches(texts: &[String], quirks: &EmbeddingQuirks) -> Vec<Range<usize>> {
-    let most = quirks.batch.unwrap_or(EMBED_BATCH).max(1);
-    let most_bytes = quirks.batch_bytes.unwrap_or(EMBED_BATCH_BYTES);
+fn batches(texts: &[String], most: Option<usize>, most_bytes: Option<usize>) -> Vec<Range<usize>> {
+    let most = most.unwrap_or(EMBED_BATCH).max(1);
+    let most_bytes = most_bytes.unwrap_or(EMBED_BATCH_BYTES);
     let mut batches = Vec::with_capacity(texts.len().div_ceil(most));
     let (mut start, mut bytes) = (0, 0_usize);
     for (at, text) in texts.iter().enumerate() {
@@ -242,12 +242,7 @@ mod tests {
             batch_bytes in 0_usize..100,
         ) {
             let texts: Vec<String> = lengths.iter().map(|length| "x".repeat(*length)).collect();
-            let quirks = EmbeddingQuirks {
-                batch: Some(batch),
-                batch_bytes: Some(batch_bytes),
-                ..EmbeddingQuirks::default()
-            };
-            let batches = batches(&texts, &quirks);
+            let batches = batches(&texts, Some(batch), Some(batch_bytes));
             let sent: Vec<usize> = batches.iter().cloned().flatten().collect();
             prop_assert_eq!(sent, (0..texts.len()).collect::<Vec<_>>());
             for range in batches {

@@ -36,7 +36,7 @@ pub(crate) fn encode_chat(
     let mut request = Draft::new(request);
     params::set_defaults(provider, &mut request)?;
     server_tools::resolve(provider, model, &mut request, &mut warnings)?;
-    restrict::check_strict(&request, &warnings)?;
+    restrict::check_strict(request.strict, &warnings)?;
     let restricted = restrict::apply(target, &request)?;
     let mut shaped = output::shape(target, &restricted)?;
     let mut ruled = params::apply(provider, &mut shaped)?;
@@ -58,7 +58,7 @@ pub(crate) fn encode_chat(
         encoded.warnings.clear();
         return Ok((encoded, std::mem::take(&mut shaped.form)));
     }
-    restrict::check_strict(&request, &encoded.warnings)?;
+    restrict::check_strict(request.strict, &encoded.warnings)?;
     let form = std::mem::take(&mut shaped.form);
     warnings.extend(restricted.warnings);
     prepend(&mut encoded.warnings, warnings);

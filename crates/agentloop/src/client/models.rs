@@ -39,6 +39,9 @@ impl Inner {
                 let encoded = codec.encode_models(provider, next.as_deref())?;
                 self.http_request(target, encoded, None, &ExtraHeaders::default())?
             };
+            if let Some(uri) = codec.models_uri(outgoing.http.uri()) {
+                *outgoing.http.uri_mut() = uri;
+            }
             let secrets = outgoing.take_secrets();
             let limit = Limit::new("a page of the model list", self.timeouts.first_content);
             let deadline = limit.deadline().min(all.deadline());

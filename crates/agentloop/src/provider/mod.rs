@@ -33,8 +33,8 @@ pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
 pub use listing::Listing;
 pub use model::{
-    CodeExecutionVersion, EffortField, ForcedTools, InstructionsRole, ModelRule, NativeSchema,
-    Sampling, Signatures, ThinkTags, ThinkingControl,
+    CodeExecutionVersion, EffortField, EmbedBody, ForcedTools, InstructionsRole, ModelRule,
+    NativeSchema, Sampling, Signatures, ThinkTags, ThinkingControl,
 };
 pub use param::Rule;
 pub(crate) use param::Ruling;
@@ -317,7 +317,6 @@ impl Provider {
         Self { protocol: Protocol::Bedrock, ..Self::openai_compatible(name, base_url) }
             .modalities([])
             .quirks(|q| q.server_tools = quirks::ServerToolQuirks::refused())
-            .without_embeddings()
     }
 
     /// Creates a provider that uses `protocol`, as [`openai_compatible`](Self::openai_compatible) and the other constructors do.

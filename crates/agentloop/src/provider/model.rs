@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::Provider;
+use super::quirks::ToolCallIds;
 use super::rows::families::think_tags;
 use crate::chat::{Efforts, Protocol};
 use crate::models::{Hints, pattern};
@@ -58,6 +59,12 @@ pub struct ModelRule {
     /// The field of the effort in Amazon Bedrock's Converse.
     #[serde(default)]
     pub effort_field: EffortField,
+    /// The body of a request for embeddings in Amazon Bedrock's InvokeModel.
+    #[serde(default)]
+    pub embed_body: EmbedBody,
+    /// The ids of tool calls in Amazon Bedrock's Converse.
+    #[serde(default)]
+    pub tool_call_ids: ToolCallIds,
 }
 
 macro_rules! knowledge {
@@ -157,6 +164,17 @@ knowledge! {
     }
 }
 
+knowledge! {
+    /// The bodies of requests for embeddings in Amazon Bedrock's InvokeModel: each family of models has its own.
+    EmbedBody {
+        /// `inputText`: one text in each call. Amazon's Titan models.
+        #[default]
+        InputText,
+        /// `texts`: up to 96 texts in each call, with `input_type`. Cohere's models.
+        Texts,
+    }
+}
+
 /// Whether sampling parameters (temperature, penalties) are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -201,6 +219,8 @@ pub(crate) struct ModelTraits {
     pub(crate) instructions: InstructionsRole,
     pub(crate) code_execution: CodeExecutionVersion,
     pub(crate) effort_field: EffortField,
+    pub(crate) embed_body: EmbedBody,
+    pub(crate) tool_call_ids: ToolCallIds,
     /// Whether it thinks at all; absent means unknown.
     pub(crate) reasoning: Option<bool>,
     /// The levels of effort that the model knows, where they are listed.
@@ -246,6 +266,8 @@ impl ModelRule {
             instructions: InstructionsRole::default(),
             code_execution: CodeExecutionVersion::default(),
             effort_field: EffortField::default(),
+            embed_body: EmbedBody::default(),
+            tool_call_ids: ToolCallIds::default(),
         }
     }
 
@@ -309,6 +331,18 @@ impl ModelRule {
         Self { effort_field, ..self }
     }
 
+    /// Sets the body of a request for embeddings in Amazon Bedrock's InvokeModel.
+    #[must_use]
+    pub fn with_embed_body(self, embed_body: EmbedBody) -> Self {
+        Self { embed_body, ..self }
+    }
+
+    /// Sets the ids of tool calls in Amazon Bedrock's Converse.
+    #[must_use]
+    pub fn with_tool_call_ids(self, tool_call_ids: ToolCallIds) -> Self {
+        Self { tool_call_ids, ..self }
+    }
+
     /// Sets the version of the code execution tool in Anthropic's Messages.
     #[must_use]
     pub fn with_code_execution(self, code_execution: CodeExecutionVersion) -> Self {
@@ -352,6 +386,8 @@ pub(crate) fn traits_of(rule: Option<&ModelRule>, model: &str) -> ModelTraits {
             instructions: rule.instructions,
             code_execution: rule.code_execution,
             effort_field: rule.effort_field,
+            embed_body: rule.embed_body,
+            tool_call_ids: rule.tool_call_ids,
             reasoning: None,
             efforts: None,
         };

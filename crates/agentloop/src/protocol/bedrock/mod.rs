@@ -6,6 +6,7 @@
 mod cache_points;
 mod citations;
 mod decode;
+mod embed;
 mod encode;
 mod error;
 mod growing;
@@ -21,22 +22,16 @@ mod tools;
 mod usage;
 mod wire;
 
-use decode::Decoder;
-use http::HeaderMap;
+use http::{HeaderMap, Uri};
 
-use super::output::Shaped;
-use super::params::Place;
-#[cfg(feature = "serve")]
-use super::serve::Serve;
-use super::{
-    Call, Codec, Decode, DecodeContext, Encoded, IdPattern, ModelPage, NamePattern, Order,
-    Prepared, Rules, Shown,
-};
-use crate::chat::{ChatRequest, ContentPart, Param};
+use super::codec::{Codec, delegate};
+use super::{IdPattern, NamePattern, Order, Rules};
+use crate::chat::ChatRequest;
 use crate::error::{Error, Result};
 use crate::percent;
 use crate::provider::Provider;
 use crate::provider::model::ModelTraits;
+use crate::provider::quirks::ToolCallIds;
 
 /// Amazon Bedrock's Converse.
 pub(super) struct Bedrock;
@@ -51,9 +46,8 @@ impl Codec for Bedrock {
         Rules {
             provider,
             model,
-            // Models with short ids take nothing but letters and digits.
-            ids: match order.longest_id {
-                Some((9, _)) => IdPattern::NineAlphanumeric,
+            ids: match provider.ruled_traits(model).tool_call_ids {
+                ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
                 _ => IdPattern::Word,
             },
             names: NamePattern::Word64,
@@ -63,39 +57,18 @@ impl Codec for Bedrock {
         }
     }
 
-    fn shows(&self, part: &ContentPart, provider: &Provider) -> Shown {
-        parts::shown(part, provider)
-    }
-
-    fn encode(
-        &self,
-        call: Call,
-        provider: &Provider,
-        model: &str,
-        shaped: &Shaped<'_>,
-        prepared: Prepared<'_>,
-    ) -> Result<Encoded> {
-        encode::encode(call, provider, model, shaped, prepared)
-    }
-
-    fn place(&self, _: &Provider, param: Param) -> Place {
-        params::place(param)
-    }
-
-    fn decoder(&self, context: DecodeContext) -> Box<dyn Decode> {
-        Box::new(Decoder::new(context))
-    }
+    delegate!(shows, encode, place, decoder, encode_embed, models, server);
 
     fn decode_count(&self, provider: &Provider, body: &[u8]) -> Result<u64> {
         usage::decode_count(provider, body)
     }
 
-    fn encode_models(&self, provider: &Provider, _: Option<&str>) -> Result<Encoded> {
-        models::encode(provider)
+    fn embed_batch(&self, provider: &Provider, model: &str) -> Option<usize> {
+        Some(embed::batch(provider, model))
     }
 
-    fn decode_models(&self, provider: &Provider, body: &[u8]) -> Result<ModelPage> {
-        models::decode(provider, body)
+    fn models_uri(&self, uri: &Uri) -> Option<Uri> {
+        models::uri(uri)
     }
 
     fn decode_error(&self, provider: &str, status: u16, headers: &HeaderMap, body: &[u8]) -> Error {
@@ -104,11 +77,6 @@ impl Codec for Bedrock {
 
     fn decode_error_in_response(&self, provider: &str, body: &[u8]) -> Error {
         error::in_body(provider, body)
-    }
-
-    #[cfg(feature = "serve")]
-    fn server(&self) -> &'static dyn Serve {
-        &serve::Server
     }
 
     fn describes_schemas(&self) -> bool {

@@ -2,6 +2,8 @@
 
 mod purpose;
 mod read;
+#[cfg(any(feature = "bedrock", feature = "cohere"))]
+pub(super) mod typed;
 mod vector;
 #[cfg(feature = "serve")]
 mod write;

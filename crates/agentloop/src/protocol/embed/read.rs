@@ -41,6 +41,9 @@ struct Wire<'a> {
     usage_metadata: Object<UsageMetadata>,
     meta: Object<Meta>,
     prompt_eval_count: Int,
+    /// Of Amazon's Titan models.
+    #[serde(rename = "inputTextTokenCount")]
+    input_text_token_count: Int,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
@@ -220,7 +223,7 @@ fn usage(wire: &Wire<'_>) -> Option<EmbedUsage> {
         let sum = predictions.0.iter().try_fold(0i64, |sum, one| sum.checked_add(tokens(one)?));
         (Int(sum), Int(None))
     } else {
-        (wire.prompt_eval_count, Int(None))
+        (wire.prompt_eval_count, wire.input_text_token_count)
     };
     let (prompt, total) = (prompt.unsigned(), total.unsigned());
     prompt.or(total).map(|prompt_tokens| EmbedUsage {
@@ -277,6 +280,14 @@ mod tests {
         for body in [r#"{"embedding":[1]}"#, r#"{"embedding":{"values":[1]}}"#] {
             assert_eq!(read(body).unwrap().vectors, [[1.0]]);
         }
+        // As Amazon documents it for Titan Text Embeddings V2.
+        let titan =
+            r#"{"embedding":[1.0],"embeddingsByType":{"float":[1.0]},"inputTextTokenCount":9}"#;
+        let embedded = read(titan).unwrap();
+        assert_eq!(
+            (embedded.vectors, embedded.usage),
+            (vec![vec![1.0]], Some(EmbedUsage::new(9, 9)))
+        );
     }
 
     #[test]

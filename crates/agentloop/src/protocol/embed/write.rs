@@ -25,6 +25,10 @@ pub enum VectorForm {
     Single,
     /// A list of objects of values.
     Batch,
+    /// One vector.
+    One,
+    /// A list of objects that hold an object of values.
+    Predictions,
 }
 
 /// Writes the body of an embeddings response.
@@ -45,8 +49,21 @@ pub(crate) fn write(response: &EmbedResponse, form: VectorForm) -> Bytes {
         }
         VectorForm::Bare => json!({ "model": response.model, "embeddings": vectors }),
         VectorForm::Single => json!({ "embedding": vectors.first().map(values) }),
+        VectorForm::One => json!({ "embedding": vectors.first() }),
         VectorForm::Batch => {
             json!({ "embeddings": vectors.iter().map(values).collect::<Vec<_>>() })
+        }
+        VectorForm::Predictions => {
+            // Each text has its own count. Only the sum is known, so it is that of the first.
+            let mut tokens = response.usage.map(|usage| usage.prompt_tokens);
+            let prediction = |vector| {
+                let mut values = values(vector);
+                if let Some(tokens) = &mut tokens {
+                    values["statistics"] = json!({ "token_count": std::mem::take(tokens) });
+                }
+                json!({ "embeddings": values })
+            };
+            json!({ "predictions": vectors.iter().map(prediction).collect::<Vec<_>>() })
         }
     };
     // OpenAI's SDK requires the usage.
@@ -61,7 +78,9 @@ pub(crate) fn write(response: &EmbedResponse, form: VectorForm) -> Bytes {
             VectorForm::ByType => {
                 ("meta", json!({ "billed_units": { "input_tokens": usage.prompt_tokens } }))
             }
+            VectorForm::One => ("inputTextTokenCount", json!(usage.prompt_tokens)),
             VectorForm::Bare => ("prompt_eval_count", json!(usage.prompt_tokens)),
+            VectorForm::Predictions => return body.to_string().into(),
             VectorForm::Single | VectorForm::Batch => (
                 "usageMetadata",
                 json!({ "promptTokenCount": usage.prompt_tokens,

@@ -19,7 +19,8 @@ pub(in crate::protocol) fn encode(
 ) -> Result<Encoded> {
     let quirks = &provider.quirks.embeddings;
     let (texts_name, own_path) = match quirks.form {
-        EmbeddingForm::Input => ("input", "/embeddings"),
+        // Instances are a form of another protocol.
+        EmbeddingForm::Input | EmbeddingForm::Instances => ("input", "/embeddings"),
         EmbeddingForm::TextsByType => ("texts", "/embed"),
         EmbeddingForm::BareInput => ("input", "/embed"),
     };

@@ -37,6 +37,9 @@ quirk! {
         TextsByType,
         /// `input`, to `/embed`, with the model and the length only. Ollama's native call (`ollama-json-embeddings-*`).
         BareInput,
+        /// `instances`, to `:predict`, and `content` with its settings in `embedContentConfig`, to `:embedContent`, for Gemini models except
+        /// `gemini-embedding-001`. Vertex (google-genai 3.3: `t_is_vertex_embed_content_model`, `_EmbedContentConfig_to_vertex`).
+        Instances,
     }
 }
 

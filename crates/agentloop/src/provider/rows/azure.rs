@@ -4,12 +4,15 @@
 //! GPT and Claude models applies by that name.
 //!
 //! Sources, read on 2026-11-15: ai-sdk azure 4.0 (`azure-openai-provider.ts`), learn.microsoft.com (API version lifecycle),
-//! anthropic SDK 2.8 (Foundry), and the recordings `azure-*`. Tokens instead of keys: azure-identity 1.27.
+//! anthropic SDK 2.8 (Foundry), and the recordings `azure-*`. Tokens instead of keys: azure-identity 1.27. Images, speech and
+//! transcripts, read on 2026-11-18: learn.microsoft.com (Azure OpenAI in Microsoft Foundry, v1 REST API: `/openai/v1/audio/speech` and
+//! others, whose `api-version` is optional), ai-sdk azure 3.0.128 (one URL for all modalities), and openai SDK 3.51
+//! (`lib/azure.py`: which paths a deployment has). There are no recordings of them.
 
 use super::common::{hosted, names};
 use super::families::{claude, gpt};
 use super::openai::{LEAST_OUTPUT, MAKES, server_tools};
-use crate::chat::Protocol;
+use crate::chat::{Modality, Protocol};
 use crate::provider::credential::CredentialSource;
 use crate::provider::quirks::{TokenCap, ToolResultImages, UserLabel};
 use crate::provider::{Auth, KeySource, Param, Provider};
@@ -34,6 +37,7 @@ impl Provider {
             "AZURE_OPENAI_API_KEY",
         )
         .auth(Auth::ApiKey)
+        .modalities([Modality::Image, Modality::Speech, Modality::Transcription])
         .quirks(|q| {
             q.token_cap = TokenCap::MaxCompletionTokens;
             q.embeddings = gpt::embeddings();

@@ -4,13 +4,15 @@
 //! 4.0.186, langchain-aws 1.9.1 and the recordings of the wire `bedrock-converse`. What Claude models refuse is in
 //! [`families::claude`](super::families::claude).
 //!
-//! Its list of models is a call to another host, so it cannot be requested here. Embeddings have another API for each model.
+//! Its list of models has the models and the inference profiles. Embeddings are those of Amazon's Titan models and of
+//! Cohere's; each family has its own request.
 
 use super::common::{efforts, restrict};
 use crate::chat::Effort;
 use crate::models::Action;
 use crate::provider::credential::{AwsSettings, CredentialSource};
-use crate::provider::model::{EffortField, ForcedTools, ModelRule, NativeSchema};
+use crate::provider::model::{EffortField, EmbedBody, ForcedTools, ModelRule, NativeSchema};
+use crate::provider::quirks::ToolCallIds;
 use crate::provider::{Feature, KeySource, Param, Provider};
 
 impl Provider {
@@ -31,7 +33,6 @@ impl Provider {
     pub fn bedrock() -> Self {
         let base_url = "https://bedrock-runtime.${AWS_REGION}.amazonaws.com";
         let mut row = Self::bedrock_compatible("bedrock", base_url)
-            .without_model_list()
             .makes([Feature::Thinking, Feature::Citations, Feature::ImageOutput])
             .restriction(
                 restrict("bedrock-ids", Action::ShortenIds(64))
@@ -79,10 +80,12 @@ fn models() -> Vec<ModelRule> {
         plain("*amazon.nova*"),
         unforced("*amazon.titan*"),
         unforced("*meta.llama*"),
+        plain("*cohere.embed*").with_embed_body(EmbedBody::Texts),
         unforced("*cohere.*"),
         unforced("*ai21.*"),
-        plain("*mistral.mistral-large*"),
-        unforced("*mistral.*"),
+        // ai-sdk amazon-bedrock (03344db), `normalize-tool-call-id.ts`: ids have nine letters and digits.
+        plain("*mistral.mistral-large*").with_tool_call_ids(ToolCallIds::NineAlphanumeric),
+        unforced("*mistral.*").with_tool_call_ids(ToolCallIds::NineAlphanumeric),
         unforced("*openai.gpt-oss*").with_effort_field(EffortField::ReasoningEffort),
         plain("*openai.gpt-*").with_effort_field(EffortField::Reasoning),
         plain("*moonshot*").with_effort_field(EffortField::ReasoningEffort),

@@ -1,6 +1,7 @@
 //! The server of llama.cpp, on this machine.
 //!
-//! Source: ggml-org/llama.cpp, snapshot of 2026-08-22. There are no recordings.
+//! Source: ggml-org/llama.cpp, snapshot of 2026-08-22. There are no recordings. Rankings (`/v1/rerank`, for a server that is started with
+//! `--reranking`): its `tools/server/README.md`.
 
 use super::common::local;
 use crate::chat::{Modality, Protocol};

@@ -3,16 +3,18 @@
 //! Sources, read on 2026-11-15: ai-sdk google-vertex 5.0 and the recordings `vertex-*` (wire `gemini`). Which embedding
 //! models take more than one text in a call is not documented in one place, so one text is sent in a call. Claude, read on
 //! 2026-11-18: anthropic SDK 2.9 (`lib/vertex`) and ai-sdk google-vertex 5.0 (which tools there
-//! are; URLs of images, strict tools and JSON schemas are not supported); there are no recordings of it. Hosts: google-genai SDK 3.1 (`_api_client.py`).
+//! are; URLs of images, strict tools and JSON schemas are not supported); there are no recordings of it. Images, read on 2026-11-18: ai-sdk google-vertex 4.0.208
+//! (`google-vertex-image-model.ts`: `:generateContent`, and `:predict` for Imagen). Embeddings: google-genai SDK 3.3 (`_transformers.py`). Hosts: google-genai SDK 3.1 (`_api_client.py`).
 
 use super::common::{names, restrict};
 use super::families::claude;
 use super::google::MAKES;
-use crate::chat::Protocol;
+use crate::chat::{Modality, Protocol};
 use crate::models::Action;
 use crate::provider::credential::CredentialSource;
 use crate::provider::quirks::{
-    ClientTools, FileSearchForm, ImageInput, ModelPlace, ServerToolQuirks, WebSearchForm,
+    ClientTools, EmbeddingForm, FileSearchForm, ImageInput, ModelPlace, ServerToolQuirks,
+    WebSearchForm,
 };
 use crate::provider::{Auth, KeySource, NativeSchema, Provider};
 
@@ -63,10 +65,11 @@ impl Provider {
         });
         let claude = claude.default_field("anthropic_version", CLAUDE_VERSION);
         let row = Self::gemini_compatible("vertex", URL)
-            .modalities([])
+            .modalities([Modality::Image])
             .auth(Auth::Bearer)
             .quirks(|q| {
                 q.embeddings.batch = Some(1);
+                q.embeddings.form = EmbeddingForm::Instances;
                 q.server_tools = ServerToolQuirks {
                     file_search: FileSearchForm::Refused,
                     ..ServerToolQuirks::default().without_chat()

@@ -286,7 +286,7 @@ fn media_are_bytes_or_in_s3_and_documents_have_unlike_names() {
 
 #[test]
 fn ids_keep_to_the_length_that_the_api_accepts() {
-    for (model, length) in [("m", 64), ("mistral.mistral-large-2407-v1:0", 64)] {
+    for (model, length) in [("m", 64), ("us.mistral.pixtral-large-2502-v1:0", 9)] {
         let id = "x".repeat(100);
         let call = ContentPart::ToolCall(ToolCallPart::new(&id, "f", "{}"));
         let request = ask(model)
@@ -296,19 +296,24 @@ fn ids_keep_to_the_length_that_the_api_accepts() {
         let sent = body(&encode(&request));
         let sent_id = sent["messages"][1]["content"][0]["toolUse"]["toolUseId"].as_str().unwrap();
         assert!(sent_id.len() <= length, "{sent_id}");
+        let is_plain = sent_id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        assert!(is_plain || length != 9, "{sent_id}");
         assert_eq!(sent["messages"][2]["content"][0]["toolResult"]["toolUseId"], sent_id);
     }
 }
 
 #[tokio::test]
-async fn tokens_are_counted_and_models_and_embeddings_are_not_there() {
+async fn tokens_are_counted_models_are_listed_and_texts_are_embedded() {
     let row = Simulator::new().simulate(Provider::bedrock());
     let ai = AgentLoop::builder().provider(row).build().unwrap();
     assert!(ai.count_tokens(&ask("echo").effort(Effort::Low)).await.unwrap() > 0);
-    assert_eq!(ai.models("bedrock").await.unwrap_err().kind(), ErrorKind::Unsupported);
-    let texts = agentloop::EmbedRequest::new("bedrock/m", "a");
-    assert_eq!(ai.embed(texts).await.unwrap_err().kind(), ErrorKind::Unsupported);
-    // Where a server has the list beside the models, it is read.
+    assert!(ai.models("bedrock").await.unwrap().iter().any(|model| model.id == "echo"));
+    for (model, calls) in [("amazon.titan-embed-text-v2:0", 3), ("us.cohere.embed-v4:0", 1)] {
+        let texts = agentloop::EmbedRequest::new(format!("bedrock/{model}"), ["a", "b c", "d"]);
+        assert_eq!(inspect::encode_embed(&ai, &texts).unwrap().len(), calls, "{model}");
+        let response = ai.embed(texts).await.unwrap();
+        assert_eq!((response.embeddings.len(), response.usage.unwrap().prompt_tokens), (3, 4));
+    }
     let lab = Simulator::new().provider_named("lab", agentloop::Protocol::Bedrock);
     let ai = AgentLoop::builder().provider(lab).build().unwrap();
     assert!(ai.models("lab").await.unwrap().iter().any(|model| model.id == "echo"));

@@ -98,12 +98,52 @@ fn each_provider_gets_its_own_request_format() {
                    "truncate": "END", "input": ["a"]}),
             vec![],
         ),
+        (
+            "bedrock",
+            "https://bedrock-runtime.us-east-1.amazonaws.com/model/e/invoke",
+            json!({"dimensions": 8, "truncate": "END", "inputText": "a"}),
+            vec!["input_type", "user"],
+        ),
     ];
     for (provider, path, body, warned) in rows {
         let (its_path, its_body, its_warned) = encoded(provider, &full());
         assert_eq!((its_path.as_str(), its_body), (path, body), "{provider}");
         assert_eq!(its_warned, warned, "{provider}");
     }
+}
+
+#[test]
+fn the_models_of_bedrock_get_the_request_of_their_family() {
+    let ai = AgentLoop::builder().env("AWS_REGION", "us-east-1").build().unwrap();
+    let mut request = EmbedRequest::new("bedrock/us.cohere.embed-v4:0", ["a", "b"]).dimensions(256);
+    request.extra_body.insert("texts".to_owned(), json!(["c"]));
+    let encoded = inspect::encode_embed(&ai, &request).unwrap();
+    let [one] = &encoded[..] else { panic!("{encoded:?}") };
+    assert_eq!(
+        one.url,
+        "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.cohere.embed-v4%3A0/invoke"
+    );
+    let body: Value = serde_json::from_str(one.body.get()).unwrap();
+    assert_eq!(
+        body,
+        json!({"input_type": "search_document", "embedding_types": ["float"],
+               "output_dimension": 256, "texts": ["a", "b"]})
+    );
+    assert_eq!(one.warnings[0].subject.as_deref(), Some("extra_body.texts"));
+    // Amazon's own models take one text at a time.
+    request.model = "bedrock/amazon.titan-embed-text-v2:0".to_owned();
+    request.extra_body =
+        serde_json::from_value(json!({"normalize": false, "inputText": "x"})).unwrap();
+    let encoded = inspect::encode_embed(&ai, &request).unwrap();
+    let bodies: Vec<&str> = encoded.iter().map(|one| one.body.get()).collect();
+    assert_eq!(
+        bodies,
+        [
+            r#"{"dimensions":256,"normalize":false,"inputText":"a"}"#,
+            r#"{"dimensions":256,"normalize":false,"inputText":"b"}"#
+        ]
+    );
+    assert_eq!(encoded[0].warnings[0].subject.as_deref(), Some("extra_body.inputText"));
 }
 
 #[test]

@@ -14,7 +14,9 @@ use crate::chat::ChatResponse;
 use crate::error::{Error, Result};
 use crate::models::ModelInfo;
 use crate::protocol::serve::frames::write_frame;
-use crate::protocol::serve::{Operation, Serve, ServedChat, StreamFraming, WriteStream};
+use crate::protocol::serve::{
+    Operation, Serve, ServedChat, ServedEmbed, StreamFraming, WriteStream,
+};
 
 /// A server of this protocol.
 pub(super) struct Server;
@@ -34,6 +36,10 @@ impl Serve for Server {
 
     fn read_chat(&self, path: &str, body: &[u8]) -> Result<ServedChat> {
         request::read_chat(path, body)
+    }
+
+    fn read_embed(&self, path: &str, body: &[u8]) -> Result<ServedEmbed> {
+        request::read_embed(path, body)
     }
 
     fn write_body(&self, response: &ChatResponse) -> Bytes {

@@ -5,12 +5,15 @@ use serde_json::{Map, Value};
 
 use super::super::params::OF_MODEL;
 use super::{messages, tools};
-use crate::chat::{ChatRequest, Effort, JsonSchemaFormat, ResponseFormat, Stop, Thinking};
+use crate::chat::{
+    ChatRequest, Effort, EmbedRequest, JsonSchemaFormat, ResponseFormat, Stop, Thinking,
+};
 use crate::error::Result;
 use crate::percent;
+use crate::protocol::embed::{VectorForm, typed};
 use crate::protocol::serve::known::{Read, Take as _, Wrong, read_object};
 use crate::protocol::serve::notes::Notes;
-use crate::protocol::serve::{Operation, Reply, ServedChat, StreamFraming};
+use crate::protocol::serve::{Operation, Reply, ServedChat, ServedEmbed, StreamFraming};
 
 type Fields = Map<String, Value>;
 
@@ -30,6 +33,8 @@ pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
     match path.rsplit('/').next()? {
         "converse" | "converse-stream" => Some(Operation::Chat),
         "count-tokens" => Some(Operation::Count),
+        // The body is that of the model's family. Only those of embeddings are read.
+        "invoke" => Some(Operation::Embed),
         _ => None,
     }
 }
@@ -66,6 +71,23 @@ pub(super) fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
         warnings: notes.into_warnings(),
         reply: Reply::default(),
     })
+}
+
+/// Reads an embeddings request. The model is in its path.
+///
+/// # Errors
+///
+/// When the body is neither that of Amazon's models nor that of Cohere's.
+pub(super) fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
+    let (model, _) = parts_of(path);
+    let mut fields = read_object(body)?;
+    if fields.contains_key("texts") {
+        return Ok(typed::read(model, &mut fields)?);
+    }
+    let text = fields.required_text("inputText")?;
+    let mut request = EmbedRequest::new(model, text);
+    request.dimensions = fields.small_count("dimensions")?;
+    Ok(ServedEmbed { request, form: VectorForm::One })
 }
 
 fn read(model: String, fields: &mut Fields, notes: &mut Notes) -> Read<ChatRequest> {

@@ -250,7 +250,8 @@ pub(super) fn write_error(error: &Error) -> Bytes {
 /// Writes the body of a list of models.
 pub(super) fn write_models(models: &[ModelInfo]) -> Bytes {
     let list: Vec<Value> = models.iter().map(model_object).collect();
-    bytes(&json!({ "modelSummaries": list }))
+    // The list is complete: there are no inference profiles to ask for.
+    bytes(&json!({ "modelSummaries": list, "inferenceProfileSummaries": [] }))
 }
 
 /// Writes the description of one model.

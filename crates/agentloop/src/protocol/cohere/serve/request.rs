@@ -5,14 +5,15 @@ use serde_json::{Map, Value};
 
 use super::{messages, tools};
 use crate::chat::{
-    ChatMessage, ChatRequest, ContentPart, EmbedInputType, EmbedRequest, FileInput,
-    JsonSchemaFormat, ResponseFormat, Stop, Thinking, ToolChoice,
+    ChatMessage, ChatRequest, ContentPart, FileInput, JsonSchemaFormat, ResponseFormat, Stop,
+    Thinking, ToolChoice,
 };
 use crate::error::Result;
 use crate::media::DataUrl;
+use crate::protocol::embed::typed;
 use crate::protocol::serve::known::{Read, Take as _, Wrong, object_of, read_object};
 use crate::protocol::serve::notes::Notes;
-use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, StreamFraming, VectorForm};
+use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, StreamFraming};
 
 /// Returns what a call asks for, by its method and the end of its path. The path of the list of models is that of other protocols
 /// too, and has no header that distinguishes them: it is not this one's.
@@ -148,16 +149,6 @@ fn read_thinking(mut fields: Map<String, Value>) -> Read<Thinking> {
 /// When it is not a request of this protocol.
 pub(super) fn read_embed(_: &str, body: &[u8]) -> Result<ServedEmbed> {
     let mut fields = read_object(body)?;
-    let texts = fields.texts("texts")?.ok_or_else(|| Wrong::missing("texts"))?;
-    let purpose = fields.required_text("input_type")?;
-    let mut request = EmbedRequest::new(fields.text("model")?.unwrap_or_default(), texts);
-    request.input_type = match purpose.as_str() {
-        "search_query" => Some(EmbedInputType::Query),
-        "search_document" => Some(EmbedInputType::Document),
-        "classification" => Some(EmbedInputType::Classification),
-        "clustering" => Some(EmbedInputType::Clustering),
-        _ => None,
-    };
-    request.dimensions = fields.small_count("output_dimension")?;
-    Ok(ServedEmbed { request, form: VectorForm::ByType })
+    let model = fields.text("model")?.unwrap_or_default();
+    Ok(typed::read(model, &mut fields)?)
 }

@@ -19,6 +19,9 @@ pub(super) fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
     let (model, method, _) = parts_of(path);
     let mut fields = camel_case(read_object(body)?);
     let is_single = method == "embedContent";
+    if method == "predict" {
+        return read_instances(model, fields);
+    }
     let mut texts = Vec::new();
     let mut first = None;
     if is_single {
@@ -42,6 +45,28 @@ pub(super) fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
     }
     let form = if is_single { VectorForm::Single } else { VectorForm::Batch };
     Ok(ServedEmbed { request, form })
+}
+
+/// Reads texts that are instances. The purpose is that of the first one.
+fn read_instances(model: String, mut fields: Map<String, Value>) -> Result<ServedEmbed> {
+    let instances = fields.list("instances")?.ok_or_else(|| Wrong::missing("instances"))?;
+    let mut request = EmbedRequest::new(model, Vec::<String>::new());
+    let mut texts = Vec::new();
+    for (at, instance) in instances.into_iter().enumerate() {
+        let of_instance = || -> Read<(String, Option<String>)> {
+            let mut instance = camel_case(object_of(instance)?);
+            let text = instance.text("content")?.ok_or_else(|| Wrong::missing("content"))?;
+            Ok((text, instance.text("taskType")?))
+        };
+        let (text, purpose) = of_instance().map_err(|wrong| wrong.at("instances", at))?;
+        texts.push(text);
+        request.input_type = request.input_type.or(purpose.as_deref().and_then(input_type));
+    }
+    if let Some(parameters) = fields.object("parameters")? {
+        request.dimensions = camel_case(parameters).small_count("outputDimensionality")?;
+    }
+    request.input = texts.into();
+    Ok(ServedEmbed { request, form: VectorForm::Predictions })
 }
 
 /// Returns the text of one request, and its settings, which newer clients put into an object of their own.

@@ -38,6 +38,8 @@ pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<
         "generateContent" | "streamGenerateContent" => Some(Operation::Chat),
         "countTokens" => Some(Operation::Count),
         "embedContent" | "batchEmbedContents" => Some(Operation::Embed),
+        // Imagen has the method too.
+        "predict" => (!parts_of(path).0.starts_with("imagen")).then_some(Operation::Embed),
         _ => None,
     }
 }
