@@ -114,7 +114,7 @@ impl Setup {
         config.log = None;
         config.limits = None;
         let builder = AgentLoop::builder().provider(simulator::provider());
-        let builder = local::add_provider(builder, self.notes);
+        let builder = local::add_provider(builder, config.local.as_ref(), self.notes);
         #[cfg(feature = "otel")]
         let builder = match crate::telemetry::is_enabled() {
             true => builder.layer(agentloop::middleware::Logger::new()),
@@ -153,7 +153,7 @@ impl Setup {
         }
         // The simulator is added first, so a provider of the same name in the configuration replaces it.
         let builder = AgentLoop::builder().provider(simulator::provider());
-        let builder = local::add_provider(builder, self.notes);
+        let builder = local::add_provider(builder, config.local.as_ref(), self.notes);
         #[cfg(feature = "otel")]
         let builder = match crate::telemetry::is_enabled() {
             true => builder.layer(agentloop::middleware::Logger::new()),

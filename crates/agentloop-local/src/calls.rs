@@ -202,6 +202,14 @@ fn end_of_object(text: &str) -> Option<usize> {
     None
 }
 
+/// Reads the tool call at the beginning of a text.
+#[cfg_attr(not(feature = "llama"), allow(dead_code, reason = "only the engine reads templates"))]
+pub(crate) fn parse(text: &str) -> Option<(String, serde_json::Value)> {
+    let call: Call = serde_json::from_str(text.get(..end_of_object(text)?)?.trim()).ok()?;
+    let arguments = serde_json::from_str(call.arguments?.get()).ok()?;
+    Some((call.name, arguments))
+}
+
 /// Returns the name and the arguments so far of a call that is not complete.
 fn partial_call(text: &str) -> Option<(String, String)> {
     let rest = text.trim_start().strip_prefix("{\"name\": ")?;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use agentloop::{Error, Result, TokenLogprob};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::prompt::Message;
+use crate::prompt::Conversation;
 
 /// What a worker does.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) enum Job {
 /// A response to write.
 #[derive(Debug)]
 pub(crate) struct ChatJob {
-    pub(crate) messages: Vec<Message>,
+    pub(crate) conversation: Conversation,
     pub(crate) max_tokens: Option<u64>,
     pub(crate) stop: Vec<String>,
     pub(crate) sampling: Sampling,
@@ -79,7 +79,7 @@ pub(crate) struct EmbedJob {
 /// A prompt whose tokens are counted.
 #[derive(Debug)]
 pub(crate) struct CountJob {
-    pub(crate) messages: Vec<Message>,
+    pub(crate) conversation: Conversation,
     pub(crate) out: oneshot::Sender<Result<u64>>,
 }
 

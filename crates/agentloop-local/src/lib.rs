@@ -53,6 +53,9 @@ mod engine;
 #[cfg_attr(not(feature = "llama"), allow(dead_code, reason = "only the engine checks files"))]
 mod gguf;
 mod grammar;
+#[cfg(any(test, feature = "llama"))]
+#[cfg_attr(not(feature = "llama"), allow(dead_code, reason = "only the engine reads templates"))]
+mod jinja;
 #[cfg_attr(not(feature = "llama"), allow(dead_code, reason = "only the engine does the work"))]
 mod job;
 pub mod limits;

@@ -45,6 +45,24 @@ pub const STEP_TIME: Duration = Duration::from_millis(40);
 /// The most tokens that are evaluated in one step.
 pub const MAX_STEP_TOKENS: usize = 512;
 
+/// The largest chat template of a model file, in bytes. Those of large models have about 20 KiB.
+pub const MAX_TEMPLATE_BYTES: usize = 256 << 10;
+
+/// The steps that a chat template may take, without those of messages and tools.
+pub const TEMPLATE_STEPS: u64 = 50_000;
+
+/// The steps that a chat template may take for each message and each tool. Templates need a few hundred.
+pub const TEMPLATE_STEPS_OF_ITEM: u64 = 5_000;
+
+/// The most steps of a chat template, in conversations of any length.
+pub const MAX_TEMPLATE_STEPS: u64 = 5_000_000;
+
+/// How deep the macros of a chat template may call each other.
+pub const MAX_TEMPLATE_RECURSION: usize = 100;
+
+/// The stack of a model's thread, in bytes. A chat template can nest lists as often as it has steps, and each level needs some of it.
+pub const MODEL_STACK_BYTES: usize = 64 << 20;
+
 /// The most rules of a grammar that is made from a JSON schema, with the counted repetitions, each of which llama.cpp makes a rule.
 pub const MAX_GRAMMAR_RULES: usize = 20_000;
 

@@ -85,19 +85,33 @@ impl Local {
     ///
     /// Returns an error if one of them is not a number.
     pub fn from_env() -> Result<Self> {
-        Self::from_variables(&|name| std::env::var(name).ok())
+        Self::new().with_env()
     }
 
-    fn from_variables(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
+    /// Changes the settings to those of the environment; see [`from_env`](Self::from_env). The others stay.
+    ///
+    /// ```
+    /// let local = agentloop_local::Local::new().context(8_192).with_env()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one of the variables is not a number.
+    pub fn with_env(self) -> Result<Self> {
+        self.with_variables(&|name| std::env::var(name).ok())
+    }
+
+    fn with_variables(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         let number = |name: &str| match variable(name).filter(|value| !value.trim().is_empty()) {
             None => Ok(None),
             Some(value) => value.trim().parse::<u32>().map(Some).map_err(|_| {
                 let message =
-                    format!("{name} is {value:?}, which is not a number, so the default is used");
+                    format!("{name} is {value:?}, which is not a number, so it is not used");
                 Error::new(ErrorKind::Config, message)
             }),
         };
-        let mut local = Self::new();
+        let mut local = self;
         if let Some(tokens) = number("AGENTLOOP_LOCAL_CONTEXT")? {
             local = local.context(tokens);
         }
@@ -244,7 +258,7 @@ mod tests {
     #[test]
     fn the_variables_of_the_environment_are_bounded_numbers() {
         let of = |value: &'static str| {
-            Local::from_variables(&move |name| {
+            Local::new().with_variables(&move |name| {
                 name.starts_with("AGENTLOOP_LOCAL_").then(|| value.to_owned())
             })
         };

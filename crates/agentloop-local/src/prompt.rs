@@ -1,8 +1,12 @@
-//! Converts a request to the messages of a chat template: roles and plain text.
+//! Converts a request to the messages of a chat template.
+
+mod structured;
 
 use agentloop::{ChatMessage, ChatRequest, ContentPart, Error, ErrorKind, Result, Role};
 use agentloop::{MessageContent, ToolDefinition};
-use serde_json::json;
+use serde_json::{Value, json};
+
+pub(crate) use structured::Structured;
 
 use crate::grammar::{CALL_END, CALL_START, Tool};
 use crate::limits::MAX_PROMPT_BYTES;
@@ -35,8 +39,25 @@ pub(crate) fn tools(request: &ChatRequest) -> Result<Vec<Tool>> {
     Ok(tools)
 }
 
+/// A conversation, in the two forms that chat templates read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Conversation {
+    /// Roles and texts: the calls of tools and their results are text, and the system prompt describes the tools.
+    pub(crate) messages: Vec<Message>,
+    /// The form for templates that show tools. Absent if there are neither tools nor calls.
+    pub(crate) structured: Option<Structured>,
+}
+
+impl Conversation {
+    /// Converts the messages of a request. The tools are those that may be called.
+    pub(crate) fn of(request: &ChatRequest, tools: &[Tool]) -> Result<Self> {
+        let messages = messages(request, tools)?;
+        Ok(Self { messages, structured: Structured::of(request, tools)? })
+    }
+}
+
 /// Converts the messages. The description of the tools is added to the system prompt.
-pub(crate) fn messages(request: &ChatRequest, tools: &[Tool]) -> Result<Vec<Message>> {
+fn messages(request: &ChatRequest, tools: &[Tool]) -> Result<Vec<Message>> {
     let mut messages: Vec<Message> = Vec::with_capacity(request.messages.len() + 1);
     if !tools.is_empty() {
         messages.push(Message { role: "system", text: describe(tools) });
@@ -72,20 +93,7 @@ pub(crate) fn messages(request: &ChatRequest, tools: &[Tool]) -> Result<Vec<Mess
 }
 
 fn convert(message: &ChatMessage) -> Result<Message> {
-    let mut text = match &message.content {
-        None => String::new(),
-        Some(MessageContent::Text(text)) => text.clone(),
-        Some(MessageContent::Parts(parts)) => {
-            let mut text = String::new();
-            for part in parts {
-                push_part(part, &mut text)?;
-            }
-            text
-        }
-    };
-    for call in &message.tool_calls {
-        push_call(&mut text, &call.function.name, &call.function.arguments);
-    }
+    let mut text = read(message, &mut |text, call| push_call(text, call.name, call.arguments))?;
     let role = match message.role {
         Role::System => "system",
         Role::Assistant => "assistant",
@@ -95,18 +103,55 @@ fn convert(message: &ChatMessage) -> Result<Message> {
         }
         _ => "user",
     };
+    Ok(Message { role, text })
+}
+
+/// A tool call of an earlier message.
+#[derive(Clone, Copy, Debug)]
+struct Call<'a> {
+    id: &'a str,
+    name: &'a str,
+    arguments: &'a str,
+}
+
+/// Reads the text of a message. `on_call` receives each tool call, with the text so far.
+fn read<'a>(
+    message: &'a ChatMessage,
+    on_call: &mut dyn FnMut(&mut String, Call<'a>),
+) -> Result<String> {
+    let mut text = match &message.content {
+        None => String::new(),
+        Some(MessageContent::Text(text)) => text.clone(),
+        Some(MessageContent::Parts(parts)) => {
+            let mut text = String::new();
+            for part in parts {
+                read_part(part, &mut text, on_call)?;
+            }
+            text
+        }
+    };
+    for call in &message.tool_calls {
+        let (id, name, arguments) = (&*call.id, &*call.function.name, &*call.function.arguments);
+        on_call(&mut text, Call { id, name, arguments });
+    }
     // The engine takes texts that end at the first NUL.
     if text.contains('\0') {
         let message = "a message contains a NUL character, which local models cannot read";
         return Err(Error::new(ErrorKind::InvalidRequest, message));
     }
-    Ok(Message { role, text })
+    Ok(text)
 }
 
-fn push_part(part: &ContentPart, text: &mut String) -> Result<()> {
+fn read_part<'a>(
+    part: &'a ContentPart,
+    text: &mut String,
+    on_call: &mut dyn FnMut(&mut String, Call<'a>),
+) -> Result<()> {
     match part {
         ContentPart::Text(part) => text.push_str(&part.text),
-        ContentPart::ToolCall(call) => push_call(text, &call.name, &call.arguments),
+        ContentPart::ToolCall(call) => {
+            on_call(text, Call { id: &call.id, name: &call.name, arguments: &call.arguments });
+        }
         // What a model thought is not part of the conversation.
         ContentPart::Thinking(_) | ContentPart::RedactedThinking(_) => {}
         _ => {
@@ -140,21 +185,26 @@ fn describe(tools: &[Tool]) -> String {
          within <tools></tools> XML tags:\n<tools>",
     );
     for tool in tools {
-        let mut function = json!({ "name": tool.name });
-        if let Some(description) = &tool.description {
-            function["description"] = json!(description);
-        }
-        if let Some(parameters) = &tool.parameters {
-            function["parameters"] = parameters.clone();
-        }
         text.push('\n');
-        text.push_str(&json!({ "type": "function", "function": function }).to_string());
+        text.push_str(&definition(tool).to_string());
     }
     text.push_str(&format!(
         "\n</tools>\n\nFor each function call, return a json object with function name and arguments within \
          {CALL_START}{CALL_END} XML tags:\n{CALL_START}\n{{\"name\": <function-name>, \"arguments\": <args-json-object>}}\n{CALL_END}"
     ));
     text
+}
+
+/// Returns a tool as JSON, in the form of OpenAI, which templates expect.
+fn definition(tool: &Tool) -> Value {
+    let mut function = json!({ "name": tool.name });
+    if let Some(description) = &tool.description {
+        function["description"] = json!(description);
+    }
+    if let Some(parameters) = &tool.parameters {
+        function["parameters"] = parameters.clone();
+    }
+    json!({ "type": "function", "function": function })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::grammar::{CALL_START, Grammar, Tool};
 use crate::job::{GrammarUse, Sampling};
-use crate::prompt::{self, Message};
+use crate::prompt::{self, Conversation, Message};
 
 /// The most alternatives of a token that are reported.
 const MAX_TOP_LOGPROBS: u32 = 20;
@@ -21,7 +21,7 @@ const DEFAULT_MIN_P: f64 = 0.05;
 /// A chat request, as the engine needs it.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) messages: Vec<Message>,
+    pub(crate) conversation: Conversation,
     pub(crate) max_tokens: Option<u64>,
     pub(crate) stop: Vec<String>,
     pub(crate) sampling: Sampling,
@@ -46,12 +46,12 @@ impl Plan {
             tools.clear();
         }
         let (grammar, has_tools) = plan_grammar(request, &tools, &mut warnings)?;
-        let mut messages = prompt::messages(request, &tools)?;
+        let mut conversation = Conversation::of(request, &tools)?;
         if let Some(ResponseFormat::JsonObject {} | ResponseFormat::JsonSchema { .. }) =
             &request.response_format
-            && messages.is_empty()
+            && conversation.messages.is_empty()
         {
-            messages.push(Message { role: "user", text: String::new() });
+            conversation.messages.push(Message { role: "user", text: String::new() });
         }
         for (name, is_set) in [
             ("logit_bias", request.logit_bias.as_ref().is_some_and(|bias| !bias.is_empty())),
@@ -71,7 +71,7 @@ impl Plan {
             _ => None,
         };
         Ok(Self {
-            messages,
+            conversation,
             max_tokens: request.max_tokens,
             stop: request.stop.as_ref().map(|stop| stop.as_slice().to_vec()).unwrap_or_default(),
             sampling: plan_sampling(request, &mut warnings),

@@ -19,6 +19,7 @@ use crate::engine::{Engine, Wake};
 use crate::job::{ChatJob, CountJob, EmbedJob, Job, Piece};
 use crate::limits::{MAX_EMBEDDED_TEXTS, MAX_PROMPT_BYTES, MAX_WAITING_PIECES};
 use crate::local::NAME;
+use crate::prompt::Conversation;
 use crate::request::Plan;
 use crate::respond::{Events, Pieces};
 use crate::store::{Folders, LocalModel};
@@ -96,9 +97,17 @@ impl LocalTransport {
         })
         .await?;
         let (out, pieces) = mpsc::channel(MAX_WAITING_PIECES);
-        let Plan { messages, max_tokens, stop, sampling, grammar, logprobs, has_tools, warnings } =
-            plan;
-        let job = ChatJob { messages, max_tokens, stop, sampling, grammar, logprobs, out };
+        let Plan {
+            conversation,
+            max_tokens,
+            stop,
+            sampling,
+            grammar,
+            logprobs,
+            has_tools,
+            warnings,
+        } = plan;
+        let job = ChatJob { conversation, max_tokens, stop, sampling, grammar, logprobs, out };
         let wake = self.submit(&name, Job::Chat(Box::new(job))).await?;
         let mut pieces = Pieces::new(pieces, wake, &self.engine);
         // Everything that is known before the first token fails the call instead of the stream.
@@ -144,9 +153,9 @@ impl LocalTransport {
 
     async fn count(&self, served: ServedChat) -> Result<Response<Body>> {
         let tools = crate::prompt::tools(&served.request)?;
-        let messages = crate::prompt::messages(&served.request, &tools)?;
+        let conversation = Conversation::of(&served.request, &tools)?;
         let (out, counted) = oneshot::channel();
-        let job = Job::Count(CountJob { messages, out });
+        let job = Job::Count(CountJob { conversation, out });
         self.submit(&served.request.model, job).await?;
         let tokens = counted.await.map_err(|_| unexpected())??;
         Ok(json(write_count(PROTOCOL, tokens)))

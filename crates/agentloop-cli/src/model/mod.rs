@@ -221,7 +221,7 @@ async fn choose_without_key(client: &AgentLoop, setup: &Setup) -> Result<String,
         .take(3)
         .collect();
     let keys = variables.join(", ");
-    let found = in_process::find_model();
+    let found = in_process::find_model(setup.config.local.as_ref());
     if !is_interactive(setup.notes) {
         let found = found.map(|model| format!(", use the local model with -m {model}"));
         return Err(Failure::input_with_hint(

@@ -2,6 +2,7 @@
 
 mod chat;
 mod embed;
+mod processor;
 mod sampler;
 mod scheduler;
 mod slot;
@@ -22,7 +23,7 @@ use llama_cpp_2::LogOptions;
 use llama_cpp_2::llama_backend::LlamaBackend;
 
 use crate::job::{Busy, Job};
-use crate::limits::MAX_WAITING_JOBS;
+use crate::limits::{MAX_WAITING_JOBS, MODEL_STACK_BYTES};
 use crate::local::Options;
 use worker::Work;
 
@@ -121,6 +122,7 @@ impl Engine {
         let work = Work::new(path, id, &self.inner, received, before, &stop);
         let thread = std::thread::Builder::new()
             .name("agentloop-local".to_owned())
+            .stack_size(MODEL_STACK_BYTES)
             .spawn(move || work.run())
             .map_err(|error| {
                 let message = "the thread of the model cannot be started";
@@ -159,6 +161,7 @@ impl Inner {
 fn backend() -> Result<&'static LlamaBackend> {
     static BACKEND: OnceLock<std::result::Result<LlamaBackend, String>> = OnceLock::new();
     let backend = BACKEND.get_or_init(|| {
+        processor::check()?;
         // The engine writes to stderr otherwise.
         llama_cpp_2::send_logs_to_tracing(LogOptions::default());
         LlamaBackend::init().map_err(|error| error.to_string())

@@ -14,7 +14,7 @@ use super::backend;
 use super::chat::{Chat, too_long};
 use super::embed::{self, Embedding};
 use super::slot::Slot;
-use super::template;
+use super::template::Templates;
 use crate::gguf::Head;
 use crate::job::{Busy, ChatJob, Job, Piece};
 use crate::limits::{MAX_STEP_TOKENS, STEP_TIME};
@@ -36,6 +36,7 @@ const READER_WAIT: Duration = Duration::from_millis(20);
 pub(super) struct Scheduler<'a> {
     model: &'a LlamaModel,
     head: &'a Head,
+    templates: Templates,
     threads: i32,
     /// Absent in models that only make embeddings.
     context: Option<LlamaContext<'a>>,
@@ -82,6 +83,7 @@ impl<'a> Scheduler<'a> {
         Ok(Self {
             model,
             head,
+            templates: Templates::new(model, head),
             threads,
             max_step: fits.saturating_sub(options.parallel).clamp(1, MAX_STEP_TOKENS),
             context,
@@ -109,7 +111,7 @@ impl<'a> Scheduler<'a> {
                 self.embeddings.push_back(Embedding::new(self.model, self.head, job, busy));
             }
             Job::Count(job) => {
-                let prompt = template::tokenize(self.model, &job.messages);
+                let prompt = self.templates.tokenize(self.model, &job.conversation);
                 drop(busy);
                 drop(job.out.send(prompt.map(|prompt| prompt.tokens.len() as u64)));
             }
@@ -129,7 +131,7 @@ impl<'a> Scheduler<'a> {
         let Some(context) = &mut self.context else {
             return Err((job, embed::not_for_chat()));
         };
-        let prompt = match template::tokenize(self.model, &job.messages) {
+        let prompt = match self.templates.tokenize(self.model, &job.conversation) {
             Ok(prompt) => prompt,
             Err(error) => return Err((job, error)),
         };

@@ -3,6 +3,7 @@
 //! The format: <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>.
 
 mod reader;
+pub(crate) mod split;
 mod tensor;
 
 use std::fs::File;
@@ -13,6 +14,7 @@ use agentloop::{Error, ErrorKind, Result};
 
 use crate::limits::{MAX_GGUF_ENTRIES, MAX_GGUF_SPLITS};
 use reader::{Reader, Value};
+use split::SplitName;
 
 /// The alignment of tensors in a file that does not name one.
 const DEFAULT_ALIGNMENT: u64 = 32;
@@ -28,6 +30,9 @@ pub(crate) struct Head {
     /// How a model for embeddings reduces its vectors to one. Absent in models for chat.
     pub(crate) pooling: Option<u64>,
     pub(crate) is_causal: bool,
+    /// The chat template, and the one for conversations with tools if there is another.
+    pub(crate) template: Option<String>,
+    pub(crate) tool_template: Option<String>,
     splits: u64,
 }
 
@@ -43,21 +48,31 @@ pub(crate) fn check(path: &Path) -> Result<Head> {
     let head = check_one(path)?;
     if head.splits > 1 {
         for part in split_paths(path, head.splits)? {
-            check_one(&part)?;
+            check_file(&part, head.splits)?;
         }
     }
     Ok(head)
 }
 
+/// Reads and checks the head of a file that is one of `splits` files, without the others.
+pub(crate) fn check_file(path: &Path, splits: u64) -> Result<Head> {
+    let head = check_one(path)?;
+    match head.splits.max(1) {
+        found if found == splits => Ok(head),
+        found => Err(invalid(path, &format!("it is one of {found} files instead of {splits}"))),
+    }
+}
+
+fn invalid(path: &Path, why: &str) -> Error {
+    Error::new(
+        ErrorKind::InvalidRequest,
+        format!("{} is not a valid GGUF file: {why}", path.display()),
+    )
+    .with_hint("the file may be damaged or incomplete; pull it again with `agentloop pull`")
+}
+
 fn check_one(path: &Path) -> Result<Head> {
-    let fail = |why: String| {
-        let hint = "the file may be damaged or incomplete; pull it again with `agentloop pull`";
-        Error::new(
-            ErrorKind::InvalidRequest,
-            format!("{} is not a valid GGUF file: {why}", path.display()),
-        )
-        .with_hint(hint)
-    };
+    let fail = |why: String| invalid(path, &why);
     let file = File::open(path).map_err(|error| fail(format!("it cannot be opened: {error}")))?;
     let metadata = file.metadata().map_err(|error| fail(error.to_string()))?;
     if !metadata.is_file() {
@@ -79,13 +94,20 @@ fn read_head<R: std::io::Read>(reader: &mut Reader<R>) -> std::result::Result<He
     let entries = reader.count(MAX_GGUF_ENTRIES, "metadata entries")?;
     let mut head = Head { is_causal: true, ..Head::default() };
     let mut alignment = DEFAULT_ALIGNMENT;
+    // The number of the file in a split model, from 0.
+    let mut number = 0;
     for _ in 0..entries {
         let key = reader.text()?;
         let value = reader.value()?;
         match (key.as_str(), value) {
             ("general.architecture", Value::Text(name)) => head.architecture = name,
             ("general.alignment", Value::Number(number)) => alignment = number,
+            ("tokenizer.chat_template", Value::Text(text)) => head.template = Some(text),
+            ("tokenizer.chat_template.tool_use", Value::Text(text)) => {
+                head.tool_template = Some(text);
+            }
             ("split.count", Value::Number(number)) => head.splits = number,
+            ("split.no", Value::Number(found)) => number = found,
             (key, Value::Number(number)) if key.ends_with(".context_length") => {
                 head.context_length = Some(number);
             }
@@ -98,7 +120,8 @@ fn read_head<R: std::io::Read>(reader: &mut Reader<R>) -> std::result::Result<He
             _ => {}
         }
     }
-    if head.architecture.is_empty() {
+    // The later files of a split model have tensors only.
+    if head.architecture.is_empty() && number == 0 {
         return Err("it does not name its architecture".to_owned());
     }
     // The engine reads these as signed 32-bit numbers.
@@ -145,17 +168,16 @@ fn check_tensors<R: std::io::Read>(
 /// Returns the paths of all files of a split model: `NAME-00001-of-00003.gguf` and so on.
 fn split_paths(path: &Path, splits: u64) -> Result<Vec<PathBuf>> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let first = format!("-00001-of-{splits:05}.gguf");
-    let Some(stem) = name.strip_suffix(first.as_str()) else {
+    let split = name.strip_suffix(".gguf").and_then(SplitName::of);
+    let Some(split) = split.filter(|split| split.number == 1 && split.count == splits) else {
+        let first = format!("-00001-of-{splits:05}.gguf");
         return Err(Error::new(
             ErrorKind::InvalidRequest,
             format!("{} is one of {splits} files, and not the first", path.display()),
         )
         .with_hint(format!("name the file that ends in {first}")));
     };
-    Ok((2..=splits)
-        .map(|part| path.with_file_name(format!("{stem}-{part:05}-of-{splits:05}.gguf")))
-        .collect())
+    Ok(split.files().skip(1).map(|name| path.with_file_name(name)).collect())
 }
 
 #[cfg(test)]

@@ -184,7 +184,10 @@ fn a_split_model_needs_all_its_files() {
     let first = folder.join("m-00001-of-00002.gguf");
     std::fs::write(&first, &bytes).unwrap();
     assert!(check(&first).unwrap_err().message().contains("m-00002-of-00002.gguf"));
-    std::fs::write(folder.join("m-00002-of-00002.gguf"), &bytes).unwrap();
+    // As llama.cpp writes it: only the first file names the architecture.
+    let later = Builder { entries: Vec::new(), tensors: Vec::new(), data: 0 };
+    let later = later.number("split.no", 1).number("split.count", 2).build();
+    std::fs::write(folder.join("m-00002-of-00002.gguf"), &later).unwrap();
     assert!(check(&first).is_ok());
     let other = folder.join("other.gguf");
     std::fs::write(&other, &bytes).unwrap();

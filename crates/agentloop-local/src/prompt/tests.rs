@@ -62,3 +62,40 @@ fn a_request_that_is_too_large_is_refused() {
     let request = ChatRequest::new("m").user("x".repeat(MAX_PROMPT_BYTES + 1));
     assert_eq!(messages(&request, &[]).unwrap_err().kind(), ErrorKind::TooLarge);
 }
+
+#[test]
+fn a_conversation_with_tools_has_a_form_for_templates() {
+    let tool = ToolDefinition::function("look", json!({"type": "object"}));
+    let call = |arguments: &str| ToolCall::new("a", "look", arguments);
+    let mut request = ChatRequest::new("m")
+        .system("Be brief.")
+        .system("Be kind.")
+        .user("Hi")
+        .message(ChatMessage::assistant("So").with_tool_call(call("{\"at\":1}")))
+        .message(ChatMessage::tool("a", "one"));
+    let of = |request: &ChatRequest, tools: &[Tool]| {
+        Conversation::of(request, tools).unwrap().structured
+    };
+    let structured = of(&request, &[]).unwrap();
+    assert!(structured.tools.is_empty());
+    let function = json!({"name": "look", "arguments": {"at": 1}});
+    assert_eq!(
+        json!(structured.messages),
+        json!([
+            {"role": "system", "content": "Be brief.\n\nBe kind."},
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "So", "tool_calls": [{"id": "a", "type": "function", "function": function}]},
+            {"role": "tool", "name": "look", "tool_call_id": "a", "content": "one"},
+        ])
+    );
+    request.tools.push(tool);
+    let structured = of(&request, &tools(&request).unwrap()).unwrap();
+    assert_eq!(structured.tools[0]["function"]["name"], "look");
+    for (arguments, expected) in [("", json!({})), ("{\"at\":", json!("{\"at\":"))] {
+        let request = ChatRequest::new("m")
+            .message(ChatMessage::assistant("").with_tool_call(call(arguments)));
+        let messages = of(&request, &[]).unwrap().messages;
+        assert_eq!(messages[0]["tool_calls"][0]["function"]["arguments"], expected);
+    }
+    assert_eq!(of(&ChatRequest::new("m").user("Hi"), &[]), None);
+}

@@ -15,6 +15,8 @@ use crate::gguf;
 #[derive(Debug)]
 pub(super) struct Download {
     target: Target,
+    /// How many files the model has.
+    files: u64,
     /// Absent while another thread writes.
     part: Option<Part>,
 }
@@ -29,10 +31,10 @@ struct Content {
 }
 
 impl Download {
-    pub(super) async fn open(_: &Pull, target: Target, path: &Path) -> Result<Self> {
+    pub(super) async fn open(target: Target, files: u64, path: &Path) -> Result<Self> {
         let path = path.to_owned();
         let part = blocking(move || Part::open(&path)).await?;
-        Ok(Self { target, part: Some(part) })
+        Ok(Self { target, files, part: Some(part) })
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -184,7 +186,7 @@ impl Download {
     /// Checks the file, and gives it its name.
     pub(super) async fn finish(mut self, path: PathBuf) -> Result<Pulled> {
         let part = self.part.take().ok_or_else(lost)?;
-        let expected = self.target.sha256.clone();
+        let (expected, files) = (self.target.sha256.clone(), self.files);
         blocking(move || {
             let sha256 = part.sha256();
             if let Some(expected) = expected.as_ref().filter(|expected| **expected != sha256) {
@@ -196,7 +198,7 @@ impl Download {
                 .with_retryable(false)
                 .with_hint("the file was removed; the server sent another file, or the transfer changed it"));
             }
-            if let Err(error) = gguf::check(&part.path) {
+            if let Err(error) = gguf::check_file(&part.path, files) {
                 part.remove();
                 return Err(error);
             }

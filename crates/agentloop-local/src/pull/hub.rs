@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::source::{Source, file_name_of, is_plain};
 use super::{Pull, is_sha256};
-use crate::limits::MAX_TREE_BYTES;
+use crate::gguf::split::SplitName;
+use crate::limits::{MAX_GGUF_SPLITS, MAX_TREE_BYTES};
 
 /// The URL of Hugging Face.
 pub(super) const ENDPOINT: &str = "https://huggingface.co";
@@ -44,43 +45,87 @@ struct Lfs {
     size: Option<u64>,
 }
 
-/// Finds the file of a source, with its size and checksum if the server has them.
-pub(super) async fn resolve(pull: &Pull) -> Result<Target> {
-    let mut target = match &pull.source {
-        Source::Url(url) => Target {
-            url: url.clone(),
-            file_name: file_name_of(url)?,
-            bytes: None,
-            sha256: None,
-            is_hub: false,
-        },
+/// Finds the files of a source, with their sizes and checksums if the server has them. A model that is split has several.
+pub(super) async fn resolve(pull: &Pull) -> Result<Vec<Target>> {
+    let mut targets = match &pull.source {
+        Source::Url(url) => split_paths(url)?
+            .into_iter()
+            .map(|url| {
+                let file_name = file_name_of(&url)?;
+                Ok(Target { url, file_name, bytes: None, sha256: None, is_hub: false })
+            })
+            .collect::<Result<Vec<_>>>()?,
         Source::Hub { repository, file, quant } => {
             let url = format!("{}/api/models/{repository}/tree/main?recursive=true", pull.mirror);
-            let listed = list(pull, &url).await;
-            let entry = match (listed, file) {
-                (Ok(entries), Some(file)) => entries.into_iter().find(|entry| entry.path == *file),
-                (Ok(entries), None) => Some(choose(entries, quant.as_deref(), repository)?),
+            let (entries, path) = match (list(pull, &url).await, file) {
+                (Ok(entries), Some(file)) => (Some(entries), file.clone()),
+                (Ok(entries), None) => {
+                    let path = choose(&entries, quant.as_deref(), repository)?;
+                    (Some(entries), path)
+                }
                 // A mirror may have files without a list. Then there is no checksum to compare with.
-                (Err(error), Some(_)) if error.kind() == ErrorKind::NotFound => None,
+                (Err(error), Some(file)) if error.kind() == ErrorKind::NotFound => {
+                    (None, file.clone())
+                }
                 (Err(error), _) => return Err(error),
             };
-            let path = entry.as_ref().map(|entry| entry.path.clone()).or_else(|| file.clone());
-            let path = path.unwrap_or_default();
-            let lfs = entry.as_ref().and_then(|entry| entry.lfs.as_ref());
-            let sha256 = lfs.and_then(|lfs| lfs.oid.clone()).map(|oid| oid.to_ascii_lowercase());
-            Target {
-                url: format!("{}/{repository}/resolve/main/{path}", pull.mirror),
-                file_name: file_name_of(&path)?,
-                bytes: lfs.and_then(|lfs| lfs.size).or(entry.as_ref().and_then(|it| it.size)),
-                sha256: sha256.filter(|digits| is_sha256(digits)),
-                is_hub: true,
+            let paths = split_paths(&path)?;
+            let find = |path: &String| match &entries {
+                Some(entries) => entries.iter().find(|entry| entry.path == *path),
+                None => None,
+            };
+            if let (true, Some(missing)) = (
+                paths.len() > 1 && entries.is_some(),
+                paths.iter().find(|path| find(path).is_none()),
+            ) {
+                let message =
+                    format!("{repository} does not have {missing}, which is a part of the model");
+                return Err(Error::new(ErrorKind::NotFound, message));
             }
+            paths
+                .iter()
+                .map(|path| target_of(pull, repository, path, find(path)))
+                .collect::<Result<Vec<_>>>()?
         }
     };
-    if let Some(sha256) = &pull.sha256 {
-        target.sha256 = Some(sha256.clone());
+    match (&pull.sha256, &mut targets[..]) {
+        (None, _) => {}
+        (Some(sha256), [target]) => target.sha256 = Some(sha256.clone()),
+        (Some(_), several) => {
+            let message = format!("the model has {} files, but one SHA-256 is set", several.len());
+            return Err(Error::new(ErrorKind::InvalidRequest, message));
+        }
     }
-    Ok(target)
+    Ok(targets)
+}
+
+fn target_of(pull: &Pull, repository: &str, path: &str, entry: Option<&Entry>) -> Result<Target> {
+    let lfs = entry.and_then(|entry| entry.lfs.as_ref());
+    let sha256 = lfs.and_then(|lfs| lfs.oid.clone()).map(|oid| oid.to_ascii_lowercase());
+    Ok(Target {
+        url: format!("{}/{repository}/resolve/main/{path}", pull.mirror),
+        file_name: file_name_of(path)?,
+        bytes: lfs.and_then(|lfs| lfs.size).or(entry.and_then(|entry| entry.size)),
+        sha256: sha256.filter(|digits| is_sha256(digits)),
+        is_hub: true,
+    })
+}
+
+/// Returns the paths or URLs of all files of a model, from one of them.
+fn split_paths(path: &str) -> Result<Vec<String>> {
+    let file_name = file_name_of(path)?;
+    let stem = file_name.strip_suffix(".gguf").unwrap_or(&file_name);
+    let Some(split) = SplitName::of(stem).filter(|split| split.count > 1) else {
+        return Ok(vec![path.to_owned()]);
+    };
+    if split.count > MAX_GGUF_SPLITS {
+        let message = format!("{file_name} claims to be one of {} files", split.count);
+        return Err(Error::new(ErrorKind::InvalidRequest, message));
+    }
+    let end = path.find(['?', '#']).unwrap_or(path.len());
+    let (before, after) = path.split_at(end);
+    let folder = before.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+    Ok(split.files().map(|name| format!("{folder}{name}{after}")).collect())
 }
 
 async fn list(pull: &Pull, url: &str) -> Result<Vec<Entry>> {
@@ -93,20 +138,27 @@ async fn list(pull: &Pull, url: &str) -> Result<Vec<Entry>> {
     })
 }
 
-/// Chooses the file of a quantization. Parts of split models and files that read images are left out.
-fn choose(entries: Vec<Entry>, quant: Option<&str>, repository: &str) -> Result<Entry> {
-    let mut files: Vec<Entry> = entries
-        .into_iter()
-        .filter(|entry| {
-            let name = entry.path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
-            entry.path.split('/').all(is_plain)
+/// Chooses the file of a quantization: the first one of a model that is split. Files that read images are left out.
+fn choose(entries: &[Entry], quant: Option<&str>, repository: &str) -> Result<String> {
+    let split = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        SplitName::of(name.strip_suffix(".gguf").unwrap_or_default()).map_or(0, |it| it.number)
+    };
+    let mut files: Vec<&str> = entries
+        .iter()
+        .map(|entry| entry.path.as_str())
+        .filter(|path| {
+            let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+            path.split('/').all(is_plain)
                 && name.ends_with(".gguf")
                 && !name.starts_with("mmproj")
-                && !name.contains("-of-0")
+                && split(path) <= 1
         })
         .collect();
-    let has = |entry: &Entry, quant: &str| {
-        let name = entry.path.to_ascii_lowercase();
+    // A model in one file comes before the same in several.
+    files.sort_by_key(|path| split(path));
+    let has = |path: &str, quant: &str| {
+        let name = path.to_ascii_lowercase();
         let quant = quant.to_ascii_lowercase();
         // `Q4_K` must not choose `Q4_K_M`.
         name.match_indices(&quant).any(|(at, _)| {
@@ -117,12 +169,12 @@ fn choose(entries: Vec<Entry>, quant: Option<&str>, repository: &str) -> Result<
         })
     };
     let wanted: Vec<&str> = quant.map_or(PREFERRED.to_vec(), |quant| vec![quant]);
-    let found = wanted.iter().find_map(|quant| files.iter().position(|entry| has(entry, quant)));
-    match found {
-        Some(at) => Ok(files.swap_remove(at)),
-        None if files.len() == 1 && quant.is_none() => Ok(files.remove(0)),
-        None => {
-            let names: Vec<&str> = files.iter().take(20).map(|entry| entry.path.as_str()).collect();
+    let found = wanted.iter().find_map(|quant| files.iter().position(|path| has(path, quant)));
+    match (found, &files[..]) {
+        (Some(at), files) => Ok(files[at].to_owned()),
+        (None, [only]) if quant.is_none() => Ok((*only).to_owned()),
+        (None, files) => {
+            let names: Vec<&str> = files.iter().copied().take(20).collect();
             let known = match names.is_empty() {
                 true => "it has no GGUF file that can be pulled".to_owned(),
                 false => format!("its files are {}", names.join(", ")),

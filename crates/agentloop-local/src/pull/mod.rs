@@ -15,6 +15,7 @@ use agentloop::{Error, ErrorKind, Result, Secret};
 use crate::gguf;
 use crate::limits::{MAX_PULL_ATTEMPTS, MAX_PULL_BYTES, PULL_STALL_TIME};
 use download::Download;
+use hub::Target;
 use source::Source;
 
 /// The environment variable that names a mirror of Hugging Face.
@@ -23,7 +24,7 @@ const MIRROR_VARIABLE: &str = "AGENTLOOP_MODEL_MIRROR";
 /// How many bytes an attempt must add so that the ones before it do not count.
 const PROGRESS_BYTES: u64 = 1 << 20;
 
-/// Downloads a GGUF file into a folder.
+/// Downloads a GGUF file into a folder, or all files of a model that is split into several.
 ///
 /// - A download that was cut off continues where it ended, if the server still has the same file.
 /// - The file is compared with the checksum of [`sha256`](Self::sha256), else with that of Hugging Face's list of files, and its head is
@@ -67,9 +68,9 @@ pub struct Pull {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The bytes that are in the file, with those of earlier attempts.
+    /// The bytes that are on the disk, with those of earlier attempts.
     pub bytes: u64,
-    /// The bytes of the whole file, if the server reports them.
+    /// The bytes of all files of the model, if the server reports them.
     pub total: Option<u64>,
 }
 
@@ -92,15 +93,15 @@ impl Progress {
 pub struct Pulled {
     /// The name of the model, which follows `local/`.
     pub name: String,
-    /// The file.
+    /// The file; the first one of a model that is split.
     pub path: PathBuf,
-    /// The size of the file in bytes.
+    /// The size of all its files in bytes.
     pub bytes: u64,
-    /// The SHA-256 of the file in hexadecimal digits; absent if the file was there before and was not read.
+    /// The SHA-256 of the file in hexadecimal digits; absent if the file was there before and was not read, and if there are several.
     pub sha256: Option<String>,
-    /// Whether the checksum was compared with one that the caller or the server named.
+    /// Whether the checksum of every file was compared with one that the caller or the server named.
     pub is_verified: bool,
-    /// Whether the file was there before, so that nothing was downloaded.
+    /// Whether all files were there before, so that nothing was downloaded.
     pub was_present: bool,
 }
 
@@ -109,7 +110,7 @@ impl Pull {
     ///
     /// - `OWNER/REPOSITORY` or `OWNER/REPOSITORY:QUANT`: a GGUF file of a repository of Hugging Face. Without a quantization it is
     ///   `Q4_K_M` if there is one, else the smallest of the usual ones.
-    /// - `hf:OWNER/REPOSITORY/FILE.gguf`: this file of the repository.
+    /// - `hf:OWNER/REPOSITORY/FILE.gguf`: this file of the repository. If it is one of several (`NAME-00001-of-00003.gguf`), all of them.
     /// - `https://…/FILE.gguf`: this URL. `http` is accepted for this machine only.
     ///
     /// The mirror is that of `AGENTLOOP_MODEL_MIRROR` or `HF_ENDPOINT`, and the token that of `HF_TOKEN`.
@@ -199,7 +200,7 @@ impl Pull {
         self
     }
 
-    /// Sets the largest file that is downloaded; [`MAX_PULL_BYTES`] unless set.
+    /// Sets how large a model may be, in bytes of all its files; [`MAX_PULL_BYTES`] unless set.
     ///
     /// ```
     /// let pull = agentloop_local::Pull::new("owner/repository", "models")?.max_bytes(1 << 30);
@@ -239,7 +240,7 @@ impl Pull {
         self
     }
 
-    /// Downloads the file. `progress` is called after every piece.
+    /// Downloads the file, or all files of a model that is split. `progress` is called after every piece.
     ///
     /// Dropping the future leaves what was downloaded, for the next run to continue.
     ///
@@ -248,9 +249,42 @@ impl Pull {
     /// Returns an error if the server fails five times in a row, if the file is larger than allowed or than the disk has room for, and if it
     /// is not the file with this checksum, or not a GGUF file.
     pub async fn run(&self, mut progress: impl FnMut(Progress)) -> Result<Pulled> {
-        let target = hub::resolve(self).await?;
+        let targets = hub::resolve(self).await?;
+        let files = targets.len() as u64;
+        let all = targets.iter().map(|target| target.bytes).sum::<Option<u64>>();
+        if let Some(all) = all.filter(|all| *all > self.max_bytes) {
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                format!("the model has {all} bytes, but at most {} are allowed", self.max_bytes),
+            ));
+        }
+        let (mut done, mut pulled) = (0, None);
+        // The first file is the last one that is downloaded. Models are listed by it, so a model is found only when it is complete.
+        for target in targets.into_iter().rev() {
+            let pull = Self { max_bytes: self.max_bytes.saturating_sub(done), ..self.clone() };
+            let report = |one: Progress| {
+                let total = all.or(one.total.filter(|_| files == 1));
+                progress(Progress::new(done + one.bytes, total));
+            };
+            let next = pull.run_one(target, files, report).await?;
+            done += next.bytes;
+            pulled = Some(match pulled {
+                None => next,
+                Some(before) => join(&before, next),
+            });
+        }
+        pulled.ok_or_else(|| Error::new(ErrorKind::NotFound, "the source has no file"))
+    }
+
+    /// Downloads one file of a model that has so many.
+    async fn run_one(
+        &self,
+        target: Target,
+        files: u64,
+        mut progress: impl FnMut(Progress),
+    ) -> Result<Pulled> {
         let path = self.folder.join(&target.file_name);
-        if let Some(present) = present(&path, target.bytes) {
+        if let Some(present) = present(&path, target.bytes, files) {
             return Ok(present);
         }
         let folder = self.folder.clone();
@@ -258,7 +292,7 @@ impl Pull {
             std::fs::create_dir_all(&folder).map_err(|error| on_disk(&folder, &error))
         })
         .await?;
-        let mut download = Download::open(self, target, &path).await?;
+        let mut download = Download::open(target, files, &path).await?;
         let mut failures = 0;
         loop {
             let before = download.bytes();
@@ -282,10 +316,22 @@ impl Pull {
     }
 }
 
+/// Joins the results of two files of a model; `first` is the one in front.
+fn join(later: &Pulled, first: Pulled) -> Pulled {
+    Pulled {
+        bytes: later.bytes + first.bytes,
+        sha256: None,
+        is_verified: later.is_verified && first.is_verified,
+        was_present: later.was_present && first.was_present,
+        ..first
+    }
+}
+
 /// Returns a file that is there already, if it is whole and has the expected size.
-fn present(path: &Path, bytes: Option<u64>) -> Option<Pulled> {
+fn present(path: &Path, bytes: Option<u64>, files: u64) -> Option<Pulled> {
     let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    if bytes.is_some_and(|bytes| bytes != metadata.len()) || gguf::check(path).is_err() {
+    let is_wrong = bytes.is_some_and(|bytes| bytes != metadata.len());
+    if is_wrong || gguf::check_file(path, files).is_err() {
         return None;
     }
     Some(Pulled {
@@ -299,7 +345,8 @@ fn present(path: &Path, bytes: Option<u64>) -> Option<Pulled> {
 }
 
 fn model_name(path: &Path) -> String {
-    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned()
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    gguf::split::model_name(stem).to_owned()
 }
 
 fn is_sha256(digits: &str) -> bool {

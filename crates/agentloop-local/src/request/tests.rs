@@ -29,7 +29,7 @@ fn tools_that_must_be_called_have_a_grammar_from_the_beginning() {
 #[test]
 fn tools_that_must_not_be_called_are_not_described() {
     let plan = Plan::of(&with_tool(Some(ToolChoice::None))).unwrap();
-    assert!(plan.grammar.is_none() && plan.messages.len() == 1);
+    assert!(plan.grammar.is_none() && plan.conversation.messages.len() == 1);
 }
 
 #[test]

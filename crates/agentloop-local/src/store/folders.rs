@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folders {
     pub(super) models: Option<PathBuf>,
+    pub(super) more: Vec<PathBuf>,
     pub(super) hugging_face: Option<PathBuf>,
     pub(super) ollama: Vec<PathBuf>,
 }
@@ -72,7 +73,7 @@ impl Folders {
                 below_home(".ollama/models").into_iter().chain(service).collect()
             }
         };
-        Self { models, hugging_face, ollama }
+        Self { models, more: Vec::new(), hugging_face, ollama }
     }
 
     /// Sets the user's folder of models.
@@ -86,6 +87,18 @@ impl Folders {
     #[must_use]
     pub fn with_models(mut self, folder: impl Into<PathBuf>) -> Self {
         self.models = Some(folder.into());
+        self
+    }
+
+    /// Adds a folder of models. It is searched after the user's own folder.
+    ///
+    /// ```
+    /// let folders = agentloop_local::Folders::from_env().with_folder("/srv/models");
+    /// # let _ = folders;
+    /// ```
+    #[must_use]
+    pub fn with_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.more.push(folder.into());
         self
     }
 

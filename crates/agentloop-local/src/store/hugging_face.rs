@@ -20,7 +20,7 @@ pub(super) fn collect(folder: &Path, models: &mut Vec<LocalModel>) {
         found.sort();
         for path in found {
             if let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) {
-                push(stem.to_owned(), path.clone(), ModelSource::HuggingFace, models);
+                push(stem, path.clone(), ModelSource::HuggingFace, models);
             }
         }
     }

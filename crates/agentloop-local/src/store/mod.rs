@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use agentloop::{Error, ErrorKind, Result};
 
+use crate::gguf::split::model_name;
 pub use folders::Folders;
 
 /// A model file on this machine.
@@ -27,7 +28,7 @@ pub struct LocalModel {
     pub name: String,
     /// The file; the first one if the model is split into several.
     pub path: PathBuf,
-    /// The size of the file in bytes.
+    /// The size of that file in bytes.
     pub bytes: u64,
     /// Where it was found.
     pub source: ModelSource,
@@ -43,7 +44,7 @@ pub struct LocalModel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ModelSource {
-    /// In the user's folder of models.
+    /// In the user's folder of models, or in an added one.
     Folder,
     /// In the cache of Hugging Face's tools.
     HuggingFace,
@@ -66,8 +67,8 @@ impl ModelSource {
 }
 
 impl Folders {
-    /// Lists all models. If two have the same name, the one of the user's folder comes before that of Hugging Face's cache, and that
-    /// before Ollama's.
+    /// Lists all models. If two have the same name, the one of the user's folder comes before those of added folders, these before that of
+    /// Hugging Face's cache, and that before Ollama's.
     ///
     /// ```
     /// use agentloop_local::Folders;
@@ -76,7 +77,7 @@ impl Folders {
     /// ```
     pub fn models(&self) -> Vec<LocalModel> {
         let mut models = Vec::new();
-        if let Some(folder) = &self.models {
+        for folder in self.models.iter().chain(&self.more) {
             walk::collect(folder, ModelSource::Folder, &mut models);
         }
         if let Some(folder) = &self.hugging_face {
@@ -126,10 +127,10 @@ impl Folders {
     }
 }
 
-/// Returns a name in small letters, without its ending.
+/// Returns a name in small letters, without its ending and the numbers of a split model.
 fn simplify(name: &str) -> String {
     let name = name.to_ascii_lowercase();
-    name.strip_suffix(".gguf").unwrap_or(&name).to_owned()
+    model_name(name.strip_suffix(".gguf").unwrap_or(&name)).to_owned()
 }
 
 /// Returns the path in a name, if it is one.

@@ -37,7 +37,7 @@ pub(super) fn collect(folder: &Path, models: &mut Vec<LocalModel>) {
             let (Some(model), Some(label)) = (shown(&name), shown(&tag)) else { continue };
             if let Some(blob) = read_manifest(&tag) {
                 let path = folder.join("blobs").join(blob);
-                push(format!("{model}:{label}"), path, ModelSource::Ollama, models);
+                push(&format!("{model}:{label}"), path, ModelSource::Ollama, models);
             }
         }
     }

@@ -41,7 +41,7 @@ fn files_of_the_folder_are_found_by_their_names() {
     scratch.write(".hidden.gguf.part", "x");
     scratch.write("notes.txt", "x");
     let folders = Folders::new(&scratch.0);
-    assert_eq!(names(&folders.models()), ["SmolLM2", "team/big-00001-of-00002"]);
+    assert_eq!(names(&folders.models()), ["SmolLM2", "team/big"]);
     for name in ["SmolLM2", "smollm2", "SMOLLM2.gguf"] {
         assert_eq!(folders.find(name).unwrap().name, "SmolLM2");
     }
@@ -124,6 +124,18 @@ fn an_unknown_name_lists_what_there_is() {
 }
 
 #[cfg(unix)]
+#[test]
+fn added_folders_are_searched_after_the_users_own() {
+    let scratch = Scratch::new("added");
+    for path in ["own/a.gguf", "more/a.gguf", "more/b.gguf"] {
+        scratch.write(path, "x");
+    }
+    let folders = Folders::new(scratch.0.join("own"));
+    let folders = folders.with_folder(scratch.0.join("more")).with_folder(scratch.0.join("none"));
+    assert_eq!(names(&folders.models()), ["a", "b"]);
+    assert_eq!(folders.find("a").unwrap().path, scratch.0.join("own/a.gguf"));
+}
+
 #[test]
 fn folders_that_contain_themselves_end_the_walk() {
     let scratch = Scratch::new("loop");

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{LocalModel, ModelSource};
+use crate::gguf::split::{SplitName, model_name};
 use crate::limits::{MAX_LIST_DEPTH, MAX_LISTED_ENTRIES};
 
 /// Adds the models below a folder: by their path in the folder without `.gguf`.
@@ -14,18 +15,19 @@ pub(super) fn collect(folder: &Path, source: ModelSource, models: &mut Vec<Local
         let inside = inside.with_extension("");
         let parts: Option<Vec<&str>> = inside.iter().map(|part| part.to_str()).collect();
         if let Some(parts) = parts {
-            push(parts.join("/"), path, source, models);
+            push(&parts.join("/"), path, source, models);
         }
     }
 }
 
-/// Adds a model, unless its file cannot be read.
-pub(super) fn push(name: String, path: PathBuf, source: ModelSource, models: &mut Vec<LocalModel>) {
+/// Adds a model by the name of its file, unless the file cannot be read.
+pub(super) fn push(name: &str, path: PathBuf, source: ModelSource, models: &mut Vec<LocalModel>) {
     // The file of a link is what counts.
     if let Ok(metadata) = path.metadata()
         && metadata.is_file()
         && models.len() < MAX_LISTED_ENTRIES
     {
+        let name = model_name(name).to_owned();
         models.push(LocalModel { name, path, bytes: metadata.len(), source });
     }
 }
@@ -59,11 +61,6 @@ pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
 fn is_model(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let Some(stem) = name.strip_suffix(".gguf") else { return false };
-    let is_later_part = stem.rsplit_once("-of-").is_some_and(|(before, count)| {
-        let number = before.rsplit_once('-').map(|(_, number)| number);
-        let is_number =
-            |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
-        is_number(count) && number.is_some_and(|number| is_number(number) && number != "00001")
-    });
+    let is_later_part = SplitName::of(stem).is_some_and(|split| split.number > 1);
     !name.starts_with('.') && !stem.to_ascii_lowercase().starts_with("mmproj") && !is_later_part
 }

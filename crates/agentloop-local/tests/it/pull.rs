@@ -382,3 +382,116 @@ async fn two_downloads_of_the_same_file_do_not_mix() {
     let error = run(&server.pull(&scratch)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
 }
+
+/// Returns one file of a model that is split into `count`, followed by so many bytes. Only the first one names the architecture.
+fn split_gguf(number: u16, count: u16, rest: usize) -> Vec<u8> {
+    let mut bytes = gguf(0);
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    let entry = |key: &str, value: u16| {
+        [text(key), 2_u32.to_le_bytes().to_vec(), value.to_le_bytes().to_vec()].concat()
+    };
+    let name = [text("general.architecture"), 8_u32.to_le_bytes().to_vec(), text("llama")].concat();
+    bytes.truncate(16);
+    bytes.extend(if number == 0 { 3_u64 } else { 2 }.to_le_bytes());
+    if number == 0 {
+        bytes.extend(name);
+    }
+    bytes.extend(entry("split.no", number));
+    bytes.extend(entry("split.count", count));
+    bytes.resize(bytes.len().next_multiple_of(32) + rest, 0);
+    bytes
+}
+
+/// Serves a model of three files, except for the one that is named.
+async fn serve_split(missing: &'static str) -> (Server, Vec<Vec<u8>>) {
+    let bodies: Vec<Vec<u8>> =
+        (0..3_u16).map(|number| split_gguf(number, 3, 1_000 + usize::from(number))).collect();
+    let served = bodies.clone();
+    let server = Server::start(move |_, request| {
+        let names: Vec<String> =
+            (1..=3).map(|number| format!("q/m-Q4_K_M-0000{number}-of-00003.gguf")).collect();
+        let files = names.iter().zip(&served);
+        if request.contains("/api/models/") {
+            let files: Vec<(&str, &[u8])> = files
+                .map(|(name, body)| (name.as_str(), body.as_slice()))
+                .filter(|(name, _)| missing.is_empty() || !name.contains(missing))
+                .collect();
+            return tree(&files);
+        }
+        let found = files.into_iter().find(|(name, _)| request.contains(&name.to_lowercase()));
+        found.map_or_else(
+            || response("404 Not Found", "content-length: 0\r\n", b""),
+            |(_, body)| whole(body, "one"),
+        )
+    })
+    .await;
+    (server, bodies)
+}
+
+#[tokio::test]
+async fn all_files_of_a_split_model_are_downloaded() {
+    let (server, bodies) = serve_split("").await;
+    let sources =
+        ["owner/repo", "owner/repo:Q4_K_M", "hf:owner/repo/q/m-Q4_K_M-00002-of-00003.gguf"];
+    for source in sources {
+        let scratch = Scratch::new();
+        let pull = Pull::new(source, &scratch.0).unwrap().mirror(&server.url).unwrap();
+        let mut seen = Vec::new();
+        let pulled = pull.run(|progress| seen.push(progress)).await.unwrap();
+        assert_eq!(pulled.name, "m-Q4_K_M");
+        let total: usize = bodies.iter().map(Vec::len).sum();
+        assert_eq!(pulled.bytes, total as u64);
+        assert!(pulled.is_verified && !pulled.was_present && pulled.sha256.is_none());
+        assert!(pulled.path.ends_with("m-Q4_K_M-00001-of-00003.gguf"));
+        assert_eq!(scratch.files().len(), 3);
+        assert_eq!(seen.last().unwrap().bytes, total as u64);
+        assert!(seen.iter().all(|progress| progress.total == Some(total as u64)));
+        assert!(seen.is_sorted_by_key(|progress| progress.bytes));
+        let models = agentloop_local::Folders::new(&scratch.0).models();
+        assert_eq!(models[0].name, "m-Q4_K_M");
+        assert!(run(&pull).await.unwrap().was_present);
+        // One that was lost is downloaded again.
+        std::fs::remove_file(scratch.0.join("m-Q4_K_M-00002-of-00003.gguf")).unwrap();
+        assert!(!run(&pull).await.unwrap().was_present);
+        assert_eq!(scratch.files().len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn a_split_model_by_url_is_downloaded_with_its_other_files() {
+    let (server, _) = serve_split("").await;
+    let scratch = Scratch::new();
+    let url = format!("{}/q/m-Q4_K_M-00001-of-00003.gguf?download=1", server.url);
+    let pulled = run(&Pull::new(&url, &scratch.0).unwrap()).await.unwrap();
+    assert_eq!((pulled.name.as_str(), scratch.files().len()), ("m-Q4_K_M", 3));
+    assert!(!pulled.is_verified);
+    assert!(server.requests().iter().all(|request| request.contains("?download=1 ")));
+    // The limit is that of all files.
+    let small = Pull::new(&url, &Scratch::new().0).unwrap().max_bytes(2_500);
+    assert_eq!(run(&small).await.unwrap_err().kind(), ErrorKind::TooLarge);
+}
+
+#[tokio::test]
+async fn a_split_model_that_is_not_complete_is_not_listed() {
+    let (server, _) = serve_split("00002-of").await;
+    let scratch = Scratch::new();
+    let pull = |source: &str| Pull::new(source, &scratch.0).unwrap().mirror(&server.url).unwrap();
+    let error = run(&pull("owner/repo")).await.unwrap_err();
+    assert!(error.message().contains("m-Q4_K_M-00002-of-00003.gguf"), "{error}");
+    assert!(scratch.files().is_empty());
+    let error = run(&pull("owner/repo").sha256(&"0".repeat(64)).unwrap()).await.unwrap_err();
+    assert!(scratch.files().is_empty(), "{error}");
+    let (server, bodies) = serve_split("").await;
+    let flood = Pull::new(&format!("{}/m-00001-of-99999.gguf", server.url), &scratch.0).unwrap();
+    assert_eq!(run(&flood).await.unwrap_err().kind(), ErrorKind::InvalidRequest);
+    let one = Pull::new("owner/repo", &scratch.0).unwrap().mirror(&server.url).unwrap();
+    let error = run(&one.clone().sha256(&sha256(&bodies[0])).unwrap()).await.unwrap_err();
+    assert!(error.message().contains("3 files"), "{error}");
+    assert_eq!(run(&one.max_bytes(2_000)).await.unwrap_err().kind(), ErrorKind::TooLarge);
+    assert!(scratch.files().is_empty());
+    // A file that claims to be one of more files than its name states.
+    let server = Server::start(|_, _| whole(&split_gguf(1, 9, 10), "one")).await;
+    let url = format!("{}/m-00001-of-00002.gguf", server.url);
+    assert!(run(&Pull::new(&url, &scratch.0).unwrap()).await.is_err());
+    assert!(scratch.files().is_empty(), "{:?}", scratch.files());
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::trust::{RestrictedSetting, restrict};
-use super::{Config, File, gateway, tools};
+use super::{Config, File, gateway, local, tools};
 use crate::error::{Error, ErrorKind, Result};
 use crate::settings::Document;
 
@@ -106,6 +106,7 @@ fn read(text: &str, folder: &Path) -> Result<Map<String, Value>> {
     }
     tools::resolve_paths(&mut table, folder);
     gateway::resolve_paths(&mut table, folder);
+    local::resolve_paths(&mut table, folder);
     Ok(table)
 }
 

@@ -3,6 +3,7 @@
 mod find;
 mod gateway;
 mod layers;
+mod local;
 mod parameters;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use gateway::{
     GatewayStore, GatewayStrategy, GatewayTeam, GatewayTls, GatewayWithoutRedis,
 };
 pub use layers::ConfigReader;
+pub use local::LocalConfig;
 pub use tools::{McpConfig, ProgramConfig, ToolsConfig};
 pub use trust::RestrictedSetting;
 
@@ -108,6 +110,8 @@ pub struct Config {
     pub history: Option<bool>,
     /// The tools that the command offers to models. The library starts none of them by itself.
     pub tools: ToolsConfig,
+    /// The settings of models that run in the process. The library runs none by itself; the command does.
+    pub local: Option<LocalConfig>,
     /// The settings of the gateway, which the command `agentloop serve` starts.
     pub gateway: Option<GatewayConfig>,
 }
@@ -158,6 +162,8 @@ struct File {
     allow: Vec<String>,
     /// The settings of the tool `fetch_page`.
     fetch_page: Option<FetchPageTable>,
+    /// Models that run in the process.
+    local: Option<LocalConfig>,
     /// The gateway, which `agentloop serve` starts.
     gateway: Option<GatewayConfig>,
 }
@@ -361,6 +367,7 @@ impl File {
             cache: file.cache.map(CacheTable::cache).transpose()?,
             limits: file.limits.map(LimitsTable::limits).transpose()?,
             history: file.history.and_then(|table| table.enabled),
+            local: file.local,
             gateway: file.gateway,
             tools: ToolTables {
                 mcp: file.mcp,

@@ -126,6 +126,9 @@ fn what_directs_keys_files_variables_or_prompts_needs_trust() {
         tools = ["*"]
         [fetch_page]
         allow_private = true
+        [local]
+        folders = ["/tmp/evil"]
+        context = 4000000000
     "#;
     let hostile = format!("default_tools = ['run_command']\nallow = ['*']\n{hostile}");
     let (config, restricted) =
@@ -142,6 +145,7 @@ fn what_directs_keys_files_variables_or_prompts_needs_trust() {
             "groups.all",
             "history.enabled",
             "limits.redis",
+            "local",
             "log.content",
             "mcp.files",
             "media.allow_private",

@@ -42,7 +42,7 @@ const fn table(
 }
 
 /// The tables, in the order of the page.
-const TABLES: [Table; 27] = [
+const TABLES: [Table; 28] = [
     table(
         "",
         "config/mod.rs",
@@ -168,6 +168,13 @@ const TABLES: [Table; 27] = [
         "FetchPageTable",
         "The tool `fetch_page`.",
         "[fetch_page]\nallow_private = false\n",
+    ),
+    table(
+        "local",
+        "config/local.rs",
+        "LocalConfig",
+        "Models that run in the process, in a command with the feature `local`: [Local models](local.md). The variables `AGENTLOOP_LOCAL_…` take precedence.",
+        "[local]\nfolders = [\"/srv/models\"]\ncontext = 8192\nparallel = 1\nthreads = 4\nmax_models = 1\n",
     ),
     table(
         "gateway",

@@ -1,0 +1,248 @@
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::*;
+
+fn render(source: &str, messages: &[Json], tools: &[Json]) -> Result<String, String> {
+    Template::compile(source)?.render(Input { messages, tools, bos: "<s>", eos: "</s>" })
+}
+
+fn shown(source: &str) -> String {
+    let messages = [
+        json!({"role": "system", "content": " Be brief. "}),
+        json!({"role": "user", "content": "Hi"}),
+    ];
+    render(source, &messages, &[]).unwrap()
+}
+
+/// A template with the constructs of ChatML models: roles, the beginning of a response, and tools in the form of Hermes.
+const HERMES: &str = r"{%- if tools %}
+    {{- '<|im_start|>system\n' }}
+    {%- if messages[0].role == 'system' %}
+        {{- messages[0].content + '\n\n' }}
+    {%- endif %}
+    {%- for tool in tools %}
+        {{- '\n' ~ (tool | tojson) }}
+    {%- endfor %}
+    {{- '<|im_end|>\n' }}
+{%- elif messages[0].role == 'system' %}
+    {{- '<|im_start|>system\n' + messages[0].content + '<|im_end|>\n' }}
+{%- endif %}
+{%- for message in messages %}
+    {%- if (message.role == 'user') or (message.role == 'system' and not loop.first) or (message.role == 'assistant' and not message.tool_calls) %}
+        {{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>' + '\n' }}
+    {%- elif message.role == 'assistant' %}
+        {{- '<|im_start|>' + message.role }}
+        {%- for tool_call in message.tool_calls %}
+            {%- if tool_call.function is defined %}{% set tool_call = tool_call.function %}{% endif %}
+            {{- '\n<tool_call>\n{\x22name\x22: \x22' }}
+            {{- tool_call.name }}
+            {{- '\x22, \x22arguments\x22: ' }}
+            {{- tool_call.arguments | tojson }}
+            {{- '}\n</tool_call>' }}
+        {%- endfor %}
+        {{- '<|im_end|>\n' }}
+    {%- elif message.role == 'tool' %}
+        {%- if loop.index0 == 0 or messages[loop.index0 - 1].role != 'tool' %}{{- '<|im_start|>user' }}{%- endif %}
+        {{- '\n<tool_response>\n' ~ message.content ~ '\n</tool_response>' }}
+        {%- if loop.last or messages[loop.index0 + 1].role != 'tool' %}{{- '<|im_end|>\n' }}{%- endif %}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{%- endif %}";
+
+/// A template without a system prompt, whose roles alternate.
+const ALTERNATING: &str = "{{ bos_token }}{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}\
+    {% for message in messages %}{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}\
+    {{ raise_exception('Conversation roles must alternate') }}{% endif %}\
+    {{ '<turn>' + message['role'] + '\n' + message['content'] | trim + '</turn>\n' }}{% endfor %}\
+    {% if add_generation_prompt %}{{'<turn>model\n'}}{% endif %}";
+
+#[test]
+fn a_conversation_is_written_as_the_template_describes() {
+    assert_eq!(
+        shown(HERMES),
+        "<|im_start|>system\n Be brief. <|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
+    );
+    let messages = [json!({"role": "user", "content": " Hi "})];
+    assert_eq!(
+        render(ALTERNATING, &messages, &[]).unwrap(),
+        "<s><turn>user\nHi</turn>\n<turn>model\n"
+    );
+}
+
+#[test]
+fn the_python_methods_of_templates_are_known() {
+    for (template, expected) in [
+        ("{{ messages[0].content.strip() }}", "Be brief."),
+        ("{{ messages[0]['content'].split('b')[-1].strip() }}", "rief."),
+        ("{{ messages[1].content.startswith('H') and 'x' in ['x'] }}", "True"),
+        (
+            "{% for key, value in messages[1].items() %}{{ key }}={{ value }};{% endfor %}",
+            "role=user;content=Hi;",
+        ),
+        ("{{ messages[1].get('name', 'none') }}", "none"),
+        (
+            "{{ messages | selectattr('role', 'equalto', 'user') | map(attribute='content') | join }}",
+            "Hi",
+        ),
+        (
+            "{% set ns = namespace(n=0) %}{% for m in messages %}{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}",
+            "2",
+        ),
+        (
+            "{% for m in messages %}{% if loop.index0 == 1 %}{% break %}{% endif %}{{ m.role }}{% endfor %}",
+            "system",
+        ),
+        ("{{ messages[1:][0].content }}{{ messages[::-1][0].content }}", "HiHi"),
+        ("{% macro f(x, y=2) %}{{ x + y }}{% endmacro %}{{ f(1) }}", "3"),
+        ("{{ '%s-%s' | format('a', 1) }}{{ 'a' ~ none }}", "a-1aNone"),
+        ("{{ messages[1].content is string }}{{ messages[1].x is defined }}", "TrueFalse"),
+        ("{% generation %}x{% endgeneration %}", "x"),
+        ("a\n{%- generation -%}\n x \n{%- endgeneration %}", "ax"),
+        ("{{ tools is none }}{{ documents is none }}", "TrueTrue"),
+        ("{%- if messages[0].content %}\n    a\n{%- endif %}\nb\n", "    ab"),
+    ] {
+        assert_eq!(shown(template), expected, "{template}");
+    }
+}
+
+#[test]
+fn json_is_written_as_python_does() {
+    let value = "{'b': [1, 2.5, true, none], 'a': 'x<y>\u{e9}\"'}";
+    let of = |options: &str| shown(&format!("{{{{ {value} | tojson{options} }}}}"));
+    assert_eq!(of(""), "{\"b\": [1, 2.5, true, null], \"a\": \"x<y>\u{e9}\\\"\"}");
+    assert_eq!(of("(ensure_ascii=true)"), r#"{"b": [1, 2.5, true, null], "a": "x<y>\u00e9\""}"#);
+    assert_eq!(
+        of("(sort_keys=true, separators=(',', ':'))"),
+        "{\"a\":\"x<y>\u{e9}\\\"\",\"b\":[1,2.5,true,null]}"
+    );
+    assert!(of("(indent=4)").starts_with("{\n    \"b\": [\n        1,\n"));
+    assert_eq!(
+        shown(
+            "{{ [] | tojson(indent=2) }}{{ {} | tojson }}{{ '\u{1f600}' | tojson(ensure_ascii=true) }}"
+        ),
+        r#"[]{}"\ud83d\ude00""#
+    );
+}
+
+#[test]
+fn dates_are_those_of_the_calendar() {
+    let of = |format: &str, seconds: u64| date::write(format, seconds);
+    assert_eq!(of("%d %b %Y", 1_722_000_000), "26 Jul 2024");
+    assert_eq!(of("%Y-%m-%d %H:%M:%S %A", 951_782_399), "2000-02-28 23:59:59 Monday");
+    assert_eq!(of("%F", 951_782_400), "2000-02-29");
+    assert_eq!(of("%a %e %B %y %I%p %% %Q %", 0), "Thu  1 January 70 12AM % %Q %");
+    assert_eq!(of("%F", 4_107_542_400), "2100-03-01");
+    assert!(shown("{{ strftime_now('%Y') }}").parse::<u64>().unwrap() > 2_025);
+}
+
+#[test]
+fn the_abilities_of_a_template_are_found_by_applying_it() {
+    let of = |source: &str| Abilities::of(&Template::compile(source).unwrap(), "<s>", "</s>");
+    assert_eq!(of(HERMES), Ok(Abilities { has_parts: false, has_system: true, has_tools: true }));
+    assert_eq!(
+        of(ALTERNATING),
+        Ok(Abilities { has_parts: false, has_system: false, has_tools: false })
+    );
+    let parts = "{% for m in messages %}{{ m.role }}:{% for part in m.content %}{{ part.text }}{% endfor %}{% endfor %}";
+    assert_eq!(of(parts), Ok(Abilities { has_parts: true, has_system: true, has_tools: false }));
+    // Calls in another form than that of the grammar.
+    let other = HERMES.replace("arguments\\x22: ", "parameters\\x22: ");
+    assert_eq!(of(&other).map(|abilities| abilities.has_tools), Ok(false));
+    assert!(of("{{ messages[0].role }}").is_err());
+    assert!(of("{{ raise_exception('Not today') }}").unwrap_err().contains("Not today"));
+}
+
+#[test]
+fn a_wrong_template_is_an_error_with_its_reason() {
+    for (source, reason) in [
+        ("{% for %}", "syntax error"),
+        ("{{ messages | unheard_of }}", "unknown filter"),
+        ("{{ messages[0].content.unheard_of() }}", "unknown method"),
+        ("{% include 'other' %}", "include"),
+        ("{{ missing.field }}", "undefined"),
+        ("{{ raise_exception('The roles\nmust alternate') }}", "The roles must alternate"),
+    ] {
+        let why = render(source, &[json!({"role": "user", "content": "Hi"})], &[]).unwrap_err();
+        assert!(why.contains(reason), "{source}: {why}");
+        assert!(why.chars().count() <= MAX_ERROR && !why.contains('\n'));
+    }
+    assert!(Template::compile(&"x".repeat(MAX_TEMPLATE_BYTES + 1)).is_err());
+    let deep = "{% if true %}".repeat(10_000);
+    assert!(Template::compile(&deep).is_err());
+    let deep = format!("{{{{ {}1 }}}}", "(".repeat(10_000));
+    assert!(Template::compile(&deep).is_err());
+}
+
+/// Applies hostile templates on a thread with the stack of a model's thread.
+#[test]
+fn hostile_templates_end_with_an_error() {
+    let hostile = [
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+        "{% for a in range(9999) %}{{ 'x' * 99999 }}{% endfor %}",
+        "{{ 'x' * 99999999999 }}",
+        "{% set ns = namespace(x=[]) %}{% for a in range(99999) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}",
+        "{% set ns = namespace(x=[]) %}{% for a in range(99999) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x | tojson }}",
+        "{% set ns = namespace(x={}) %}{% for a in range(2000) %}{% set ns.x = {'a': ns.x} %}{% endfor %}{{ ns.x | tojson }}",
+        "{% for a in messages recursive %}{{ loop(messages) }}{% endfor %}",
+    ];
+    let work = move || {
+        for source in hostile {
+            let began = Instant::now();
+            let result = render(source, &[json!({"role": "user", "content": "Hi"})], &[]);
+            assert!(result.is_err() || source.contains("2000"), "{source}");
+            assert!(began.elapsed() < Duration::from_secs(20), "{source}");
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(crate::limits::MODEL_STACK_BYTES);
+    thread.spawn(work).unwrap().join().unwrap();
+}
+
+/// The templates of real models, in the folder that `AGENTLOOP_TEST_TEMPLATES` names; those of llama.cpp are in its `models/templates`.
+/// What each writes is compared with `NAME.jinja.expected`, if there is one.
+#[test]
+fn the_templates_of_real_models_can_be_applied() {
+    let Some(folder) = std::env::var_os("AGENTLOOP_TEST_TEMPLATES") else { return };
+    let (mut all, mut applied, mut equal, mut compared) = (0, 0, 0, 0);
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|it| it == "jinja")) {
+        all += 1;
+        let name = path.file_name().unwrap().to_string_lossy();
+        let template = match Template::compile(&std::fs::read_to_string(path).unwrap()) {
+            Ok(template) => template,
+            Err(why) => {
+                println!("{name}: {why}");
+                continue;
+            }
+        };
+        let abilities = Abilities::of(&template, "<s>", "</s>");
+        applied += usize::from(abilities.is_ok());
+        println!("{name}: {abilities:?}");
+        for (case, wanted) in ["plain", "tools"]
+            .iter()
+            .map(|case| (case, path.with_extension(format!("{case}.json"))))
+        {
+            let Ok(wanted) = std::fs::read_to_string(wanted) else { continue };
+            let wanted: Json = serde_json::from_str(&wanted).unwrap();
+            let tools = wanted["tools"].as_array().cloned().unwrap_or_default();
+            let messages = wanted["messages"].as_array().cloned().unwrap_or_default();
+            let written = template.render(Input {
+                messages: &messages,
+                tools: &tools,
+                bos: "<s>",
+                eos: "</s>",
+            });
+            compared += 1;
+            match (&written, wanted["text"].as_str()) {
+                (Ok(written), Some(text)) if written == text => equal += 1,
+                (Err(_), None) => equal += 1,
+                (written, text) => println!("  {case}: {written:?}\n  instead of {text:?}"),
+            }
+        }
+    }
+    println!("{applied} of {all} templates can be applied; {equal} of {compared} texts are equal");
+}
