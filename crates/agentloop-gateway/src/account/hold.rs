@@ -203,22 +203,33 @@ impl Accounts {
 
     /// Returns a row of a call that begins now.
     fn begin_row(&self, key: &ApiKey, origin: Origin<'_>, now: i64) -> LedgerRow {
+        // Only the memory of its texts is used again.
+        let spare = self.0.keep.spare_row();
+        let mut id = spare.id;
+        self.write_id(&mut id);
         LedgerRow {
-            id: self.new_id(),
-            request: origin.request.to_owned(),
-            node: self.0.node.clone(),
+            id,
+            request: refill(spare.request, origin.request),
+            node: refill(spare.node, &self.0.node),
             time_ms: now,
-            key: key.name.clone(),
-            team: key.team.clone(),
-            api: origin.api.name().to_owned(),
-            call: origin.call.to_owned(),
-            model: origin.model.to_owned(),
-            provider: origin.provider.to_owned(),
-            served: origin.served.to_owned(),
+            key: refill(spare.key, &key.name),
+            team: key.team.as_deref().map(|name| refill(spare.team.unwrap_or_default(), name)),
+            api: refill(spare.api, origin.api.name()),
+            call: refill(spare.call, origin.call),
+            model: refill(spare.model, origin.model),
+            provider: refill(spare.provider, origin.provider),
+            served: refill(spare.served, origin.served),
             tags: origin.tags.to_vec(),
             ..LedgerRow::default()
         }
     }
+}
+
+/// Writes a text in place of another.
+fn refill(mut place: String, text: &str) -> String {
+    place.clear();
+    place.push_str(text);
+    place
 }
 
 impl Pass {

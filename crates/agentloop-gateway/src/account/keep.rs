@@ -17,6 +17,14 @@ pub(super) enum Keep {
 }
 
 impl Keep {
+    /// Returns a row whose memory can be used again: its content is that of another call.
+    pub(super) fn spare_row(&self) -> LedgerRow {
+        match self {
+            Self::Journal(journal) => journal.spare_row(),
+            _ => LedgerRow::default(),
+        }
+    }
+
     /// Keeps the row that counts if nothing more is heard of the call.
     pub(super) fn reserve(&self, row: &LedgerRow) -> Result<()> {
         match self {

@@ -124,16 +124,19 @@ impl Accounts {
         in_ms((self.0.clock)())
     }
 
-    /// Returns an id for a row that no other row has.
-    fn new_id(&self) -> String {
+    /// Writes an id for a row that no other row has, in place of another.
+    fn write_id(&self, id: &mut String) {
+        id.clear();
+        id.push_str(&self.0.run);
         // With leading zeros, so ids of a process are in order as text, and a store appends to the end of its indexes.
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
-        let Ok(short) = u32::try_from(number) else { return format!("{}-{number:x}", self.0.run) };
-        let mut id = String::with_capacity(self.0.run.len() + 9);
-        id.push_str(&self.0.run);
-        id.push('-');
-        crate::key::push_hex(&mut id, &short.to_be_bytes());
-        id
+        match u32::try_from(number) {
+            Ok(short) => {
+                id.push('-');
+                crate::key::push_hex(id, &short.to_be_bytes());
+            }
+            Err(_) => id.push_str(&format!("-{number:x}")),
+        }
     }
 
     /// Returns the account of a key. There is one for each key that was used.

@@ -6,7 +6,7 @@ use agentloop::Usd;
 
 use super::Accounts;
 use super::scope::Scope;
-use super::window::{Starts, starts};
+use super::window::{Starts, day, starts};
 use crate::store::{KeyTable, LedgerRow, Limits, PriceId, RowFilter};
 
 impl Accounts {
@@ -62,16 +62,26 @@ impl Accounts {
     pub(crate) fn add_unstored(&self, row: &LedgerRow) {
         self.0.replaying.fetch_add(1, Ordering::SeqCst);
         let now = starts(self.now_ms());
-        self.each_account(row, &now, |used, at, usd| used.add_unstored(at, usd));
+        let usd = row.usd.unwrap_or_default();
+        self.each_account(row, usd, &now, |used, at, usd| used.add_unstored(at, usd));
     }
 
     /// Notes that rows are in the store now.
     pub(crate) fn rows_stored(&self, rows: &[LedgerRow]) {
         let mut replayed = 0;
         let now = starts(self.now_ms());
-        for row in rows {
-            self.each_account(row, &now, |used, at, usd| used.stored(at, usd));
-            replayed += u64::from(!row.id.starts_with(&self.0.run));
+        // Rows in a row are mostly of one key and one day: their sum is added at once, because requests wait for the same locks.
+        let has_same = |one: &LedgerRow, other: &LedgerRow| {
+            day(one.time_ms) == day(other.time_ms) && one.key == other.key && one.team == other.team
+        };
+        for same in rows.chunk_by(has_same) {
+            let usd =
+                same.iter().filter_map(|row| row.usd).fold(Usd::default(), |sum, usd| sum + usd);
+            if let Some(row) = same.first() {
+                self.each_account(row, usd, &now, |used, at, usd| used.stored(at, usd));
+            }
+            let is_old = |row: &&LedgerRow| !row.id.starts_with(&self.0.run);
+            replayed += same.iter().filter(is_old).count() as u64;
         }
         if replayed > 0 {
             let less = |left: u64| Some(left.saturating_sub(replayed));
@@ -80,13 +90,17 @@ impl Accounts {
         }
     }
 
+    /// Changes the sums of the key and the team of a row by an amount.
     fn each_account(
         &self,
         row: &LedgerRow,
+        usd: Usd,
         now: &Starts,
         change: impl Fn(&mut super::scope::Used, &Starts, Usd),
     ) {
-        let Some(usd) = row.usd.filter(|usd| *usd != Usd::default()) else { return };
+        if usd == Usd::default() {
+            return;
+        }
         let at = starts(row.time_ms);
         let team = row.team.as_deref().map(|name| self.team(name));
         for account in [Some(self.key(&row.key)), team].into_iter().flatten() {

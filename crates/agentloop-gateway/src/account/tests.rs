@@ -288,6 +288,38 @@ const KEYS: [(&str, Option<&str>, &[&str]); 3] = [
 ];
 const TEAM: &[&str] = &["0.04/day", "0.2/total"];
 
+/// A row whose memory is used again shows nothing of the call that had it before.
+#[test]
+fn a_row_has_nothing_of_the_call_whose_memory_it_uses() {
+    let journal = crate::journal::Journal::in_memory();
+    let mut old = LedgerRow {
+        outcome: Outcome::Failed,
+        estimated: true,
+        cached_tokens: 7,
+        usd: Some(usd("1")),
+        first_byte_ms: Some(9),
+        status: 500,
+        ..LedgerRow::default()
+    };
+    let long = || "an old text that is longer".to_owned();
+    for text in [&mut old.id, &mut old.request, &mut old.node, &mut old.key, &mut old.model] {
+        *text = long();
+    }
+    (old.team, old.price, old.tags) = (Some(long()), Some(long()), vec![long()]);
+    journal.settle(old);
+    journal.stored(journal.next_batch(1));
+    let mut stage = Stage::new();
+    stage.accounts = Accounts::new("n1", Keep::Journal(journal.clone()), Box::new(|| UNIX_EPOCH));
+    let pass = stage.enter(&key("ci", None, &[]), &[], 0).unwrap();
+    stage.reserve(&pass, 10, 5).unwrap().settle(&end(Outcome::Complete, None, 4));
+    let used = journal.next_batch(1).rows[0].clone();
+    stage.reserve(&pass, 10, 5).unwrap().settle(&end(Outcome::Complete, None, 4));
+    let new = journal.next_batch(2).rows[1].clone();
+    assert_eq!((used.key.as_str(), used.team.as_ref(), used.tags.len()), ("ci", None, 0));
+    assert_ne!(used.id, new.id);
+    assert_eq!(LedgerRow { id: new.id.clone(), ..used }, new);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

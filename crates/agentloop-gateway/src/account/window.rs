@@ -23,9 +23,14 @@ pub(super) fn place(period: GatewayPeriod) -> usize {
     }
 }
 
+/// Returns the day of a moment, counted from 1970. All moments of a day belong to the same periods.
+pub(super) fn day(ms: i64) -> i64 {
+    ms.div_euclid(DAY_MS)
+}
+
 /// Returns when each period began that a moment belongs to.
 pub(crate) fn starts(now_ms: i64) -> Starts {
-    let day = now_ms.div_euclid(DAY_MS);
+    let day = day(now_ms);
     // 1970-01-01 was a Thursday; weeks begin on Monday.
     let week = (day + 3).div_euclid(7) * 7 - 3;
     let (year, month, _) = date(day);

@@ -17,7 +17,7 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use agentloop::protocol::serve::{Operation, shown_key};
 use agentloop::{Error, ErrorKind, Protocol};
@@ -236,7 +236,7 @@ fn admit(
     record: &mut Record,
 ) -> Result<(Api, Arc<ApiKey>), Error> {
     let shown = shown_key(head.headers).or_else(|| api::key_of_query(head.uri));
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let now = record.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let Some(shown) = shown else {
         return Err(own(
             StatusCode::UNAUTHORIZED,

@@ -49,6 +49,9 @@ pub(crate) const MAX_WAITING: usize = 100_000;
 /// The most bytes of lines that wait in memory before no more calls are accepted.
 pub(crate) const MAX_WAITING_BYTES: usize = 128 << 20;
 
+/// The most rows whose memory is kept for further rows.
+const MAX_SPARE: usize = 1_000;
+
 /// How many rows are read back from the segments at once.
 const READ_ROWS: usize = 2_000;
 
@@ -64,6 +67,9 @@ pub(crate) struct Journal(Arc<Shared>);
 pub(crate) struct Shared {
     state: Mutex<State>,
     changed: Notify,
+    /// Rows that are stored. Rows are made by the threads of requests and end in that of the store, which is the most expensive way to
+    /// use memory; a row that is used again needs none.
+    spare: Mutex<Vec<LedgerRow>>,
 }
 
 /// How the journal is.
@@ -111,7 +117,7 @@ impl Journal {
                 None => state.damaged += 1,
             }
         }
-        let journal = Self(Arc::new(Shared { state: Mutex::new(state), changed: Notify::new() }));
+        let journal = Self::new(state);
         let (files, _) = journal.0.lock().forget_stored();
         journal.delete(files, has_moved);
         Ok(journal)
@@ -119,8 +125,17 @@ impl Journal {
 
     /// Keeps nothing on disk: for tests, and for gateways without a data folder.
     pub(crate) fn in_memory() -> Self {
-        let state = Mutex::new(State::new(None, 0, 0));
-        Self(Arc::new(Shared { state, changed: Notify::new() }))
+        Self::new(State::new(None, 0, 0))
+    }
+
+    fn new(state: State) -> Self {
+        let (state, changed, spare) = (Mutex::new(state), Notify::new(), Mutex::default());
+        Self(Arc::new(Shared { state, changed, spare }))
+    }
+
+    /// Returns a row whose memory can be used again: its content is that of another call.
+    pub(crate) fn spare_row(&self) -> LedgerRow {
+        self.0.spare().pop().unwrap_or_default()
     }
 
     /// Writes the row that counts if nothing more is heard of the call.
@@ -177,6 +192,11 @@ impl Journal {
             return;
         }
         let (files, has_moved) = self.0.lock().end_batch(batch.up_to);
+        if let Some(rows) = Arc::get_mut(&mut batch.rows) {
+            let mut spare = self.0.spare();
+            let room = MAX_SPARE.saturating_sub(spare.len());
+            spare.extend(rows.iter_mut().take(room).map(std::mem::take));
+        }
         self.delete(files, has_moved);
     }
 
@@ -258,6 +278,10 @@ impl Journal {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<LedgerRow>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -64,6 +64,11 @@ impl Pieces {
     fn bytes(&self) -> &[u8] {
         if self.all.is_empty() { &self.first } else { &self.all }
     }
+
+    #[cfg(feature = "serve")]
+    fn into_bytes(self) -> Bytes {
+        if self.all.is_empty() { self.first } else { self.all.freeze() }
+    }
 }
 
 impl Reading {
@@ -207,6 +212,15 @@ impl Reply {
     /// Returns the queued events.
     pub(crate) fn into_events(self: Box<Self>) -> Vec<ChatStreamEvent> {
         self.emitter.into_events()
+    }
+
+    /// Takes the bytes of a body that was read as one JSON value; empty for any other.
+    #[cfg(feature = "serve")]
+    pub(crate) fn take_body(&mut self) -> Bytes {
+        match &mut self.reading {
+            Reading::Whole(body) => std::mem::take(body).into_bytes(),
+            _ => Bytes::new(),
+        }
     }
 
     /// Returns the complete response, after [`read_ahead`](Self::read_ahead) has read all of it.

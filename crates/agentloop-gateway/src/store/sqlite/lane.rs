@@ -102,6 +102,13 @@ fn commit(connection: &mut Connection, group: &mut [Box<dyn Job>], path: &Path) 
     let fail = |error: rusqlite::Error| describe(&error, path);
     let mut transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
+    // Alone it needs no savepoint, for which SQLite copies every page before it changes: the transaction undoes it.
+    if let [job] = group {
+        return match job.run(&transaction, path) {
+            true => transaction.commit().map_err(fail),
+            false => Ok(()),
+        };
+    }
     for job in group {
         let savepoint = transaction.savepoint().map_err(fail)?;
         if job.run(&savepoint, path) {

@@ -234,6 +234,21 @@ async fn a_long_query_delays_neither_writes_nor_looks_at_the_keys() {
 }
 
 #[tokio::test]
+async fn an_operation_that_fails_alone_leaves_nothing() {
+    let folder = Folder::new();
+    let store = folder.open_new();
+    let failed = store.writer.run(|connection| {
+        connection.execute("INSERT INTO team (name, settings) VALUES ('half', '{}')", [])?;
+        connection.execute("INSERT INTO nothing VALUES (1)", [])?;
+        Ok(())
+    });
+    assert!(failed.await.unwrap_err().to_string().contains("nothing"));
+    assert!(store.load_keys().await.unwrap().teams.is_empty());
+    store.create_key(key("one", 1)).await.unwrap();
+    assert_eq!(store.load_keys().await.unwrap().keys.len(), 1);
+}
+
+#[tokio::test]
 async fn operations_that_wait_are_one_commit_and_fail_by_themselves() {
     let folder = Folder::new();
     let store = folder.open_new();

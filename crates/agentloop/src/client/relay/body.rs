@@ -56,12 +56,17 @@ impl RelayBody {
         Self { source: Source::Whole(Some(bytes)), report }
     }
 
-    pub(super) fn of_reply(reply: Box<Reply>, tap: Tap, stream: bool) -> Self {
-        if stream {
-            let source = Source::Reply { reply, tap, ends: Ends::Not };
-            return Self { source, report: RelayReport::default() };
-        }
-        let mut body = Self::whole(tap.take_all());
+    /// Returns the body of a response. A complete one was read, and kept by the reply if it has no tap.
+    pub(super) fn of_reply(mut reply: Box<Reply>, tap: Option<Tap>, stream: bool) -> Self {
+        let bytes = match tap {
+            Some(tap) if stream => {
+                let source = Source::Reply { reply, tap, ends: Ends::Not };
+                return Self { source, report: RelayReport::default() };
+            }
+            Some(tap) => tap.take_all(),
+            None => reply.take_body(),
+        };
+        let mut body = Self::whole(bytes);
         if let Ok(response) = reply.into_response() {
             body.report.complete(&response);
         }

@@ -13,7 +13,7 @@ use crate::lock::lock;
 use crate::transport::Body;
 
 /// The bytes that a decoder has read and that have not been returned yet.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Tap(Arc<Mutex<Pieces>>);
 
 #[derive(Debug, Default)]
@@ -27,13 +27,14 @@ struct Pieces {
 }
 
 impl Tap {
+    /// Creates a tap of server-sent events, or of other bytes.
+    pub(super) fn new(framed: bool) -> Self {
+        Self(Arc::new(Mutex::new(Pieces { framed, ..Pieces::default() })))
+    }
+
     /// Returns the body with a copy of every piece here. The copy shares the memory of the piece.
     pub(super) fn wrap(&self, body: Body) -> Body {
         Body::stream(Tapped { body, tap: self.clone() })
-    }
-
-    pub(super) fn set_framed(&self, framed: bool) {
-        lock(&self.0).framed = framed;
     }
 
     /// Returns the next complete events.
@@ -125,8 +126,7 @@ mod tests {
     use super::*;
 
     fn events(pieces: &[&str]) -> (Vec<String>, String) {
-        let tap = Tap::default();
-        tap.set_framed(true);
+        let tap = Tap::new(true);
         let mut found = Vec::new();
         for piece in pieces {
             tap.push(&Bytes::copy_from_slice(piece.as_bytes()));

@@ -222,21 +222,21 @@ impl Inner {
             let response = sending.await?;
             if !response.status().is_success() {
                 let wait = timeouts.idle.unwrap_or(ERROR_BODY_WAIT).min(ERROR_BODY_WAIT);
-                let (error, found) = read_failure(&target, response, wait).await;
+                let (error, found) = Box::pin(read_failure(&target, response, wait)).await;
                 *crate::lock::lock(&failed) = Some(found);
                 return Err(error);
             }
             let (head, body) = response.into_parts();
             let body = match operation {
                 Operation::Chat => {
-                    let tap = edge::Tap::default();
-                    let reply = self.relay_reply(&target, &head, stream, body, &tap);
+                    let (reply, tap) = self.relay_reply(&target, &head, stream, body);
                     let mut reply =
                         reply.with_timeouts(&timeouts, began).with_secrets(secrets.clone());
                     reply.read_ahead(!stream).await?;
                     RelayBody::of_reply(reply, tap, stream)
                 }
-                _ => RelayBody::whole(body.collect(MAX_BODY_BYTES).await?),
+                // In boxes, like that of a failure, so the future of a chat does not have room for them.
+                _ => RelayBody::whole(Box::pin(body.collect(MAX_BODY_BYTES)).await?),
             };
             Ok((head, body))
         });
@@ -306,12 +306,17 @@ impl Inner {
         head: &http::response::Parts,
         stream: bool,
         body: Body,
-        tap: &edge::Tap,
-    ) -> Box<Reply> {
+    ) -> (Box<Reply>, Option<edge::Tap>) {
         let content_type =
             head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let reading = Reading::of(content_type, stream);
-        tap.set_framed(matches!(reading, Reading::Stream(_)));
+        // A body that is decoded at its end is kept until then anyway.
+        let is_kept = !stream && matches!(reading, Reading::Whole(_));
+        let tap = (!is_kept).then(|| edge::Tap::new(matches!(reading, Reading::Stream(_))));
+        let body = match &tap {
+            Some(tap) => tap.wrap(body),
+            None => body,
+        };
         let context = DecodeContext {
             provider: Arc::clone(&target.provider),
             target: Some(Arc::clone(target)),
@@ -323,8 +328,8 @@ impl Inner {
             .with_form(OutputForm::default())
             .with_request_id(protocol::request_id(&head.headers));
         let model = stream.then_some(target.model.as_str());
-        let reply = Reply::new(tap.wrap(body), reading, ChatDecoder::new(context), emitter);
-        Box::new(reply).with_model(model)
+        let reply = Reply::new(body, reading, ChatDecoder::new(context), emitter);
+        (Box::new(reply).with_model(model), tap)
     }
 }
 
