@@ -79,15 +79,19 @@ fn the_configuration_of_a_small_team() {
     [providers.google]
     key_env = "GEMINI_API_KEY"
 
+    [providers.bedrock]
+    base_url = "https://bedrock-runtime.us-east-1.amazonaws.com"
+
     [gateway.keys.master]
     key_env = "LITELLM_MASTER_KEY"
 
     [gateway.routes.gpt-4o]
-    retries = 4
+    retries = 5
     models = [
         "openai/gpt-4o",
         # Fallbacks.
         "anthropic/claude-sonnet-4-5",
+        "bedrock/us.amazon.nova-premier-v1:0",
     ]
 
     [gateway.routes.claude]
@@ -101,14 +105,83 @@ fn the_configuration_of_a_small_team() {
     [gateway.routes.local]
     retries = 3
     models = ["ollama/llama3.2"]
+
+    [gateway.routes.nova]
+    retries = 3
+    models = ["bedrock/us.amazon.nova-premier-v1:0"]
     --- stderr
     warning: model_list[1].litellm_params.max_tokens (line 11): parameters of one model cannot be preset; `defaults` of [providers] holds for all models of a provider
-    warning: model_list[4].litellm_params.model (line 21): `bedrock` is not a provider of agentloop, so the model is left out
     warning: litellm_settings.success_callback (line 28): callbacks are not supported; metrics are on the admin listener, spans are exported over OTLP
-    warning: litellm_settings.fallbacks[0].gpt-4o[1] (line 29): no model of this name was translated
     warning: general_settings.master_key (line 32): the key is not written; set LITELLM_MASTER_KEY to it
     warning: general_settings.database_url (line 33): keys and models are in the configuration, not in a database
     warning: environment_variables.LANGFUSE_SECRET_KEY (line 36): set it in the environment of the gateway
+    "#);
+}
+
+const AMAZON: &str = r#"
+model_list:
+  - model_name: nova
+    litellm_params:
+      model: bedrock/converse/us.amazon.nova-lite-v1:0
+      aws_region_name: os.environ/AWS_REGION
+      aws_access_key_id: os.environ/AWS_ACCESS_KEY_ID
+      aws_secret_access_key: os.environ/AWS_SECRET_ACCESS_KEY
+  - model_name: claude
+    litellm_params:
+      model: bedrock/eu-west-1/anthropic.claude-sonnet-4-5
+      aws_access_key_id: AKIA-very-secret
+      aws_role_name: arn:aws:iam::1:role/x
+  - model_name: embed
+    litellm_params:
+      model: bedrock/amazon.titan-embed-text-v2:0
+      aws_region_name: os.environ/EMBED_REGION
+      aws_profile_name: work@lab
+  - model_name: private
+    litellm_params:
+      model: bedrock/amazon.nova-pro-v1:0
+      aws_bedrock_runtime_endpoint: https://vpce-1.example.com
+  - model_name: agent
+    litellm_params: {model: bedrock/agent/A/B}
+"#;
+
+#[test]
+fn models_of_amazon_bedrock_with_their_regions_and_profiles() {
+    let run = import_and_check(AMAZON, &["AWS_REGION", "EMBED_REGION"]);
+    assert!(!run.to_string().contains("very-secret"), "{run}");
+    insta::assert_snapshot!(run, @r#"
+    exit 0
+    --- stdout
+    [providers.bedrock-eu-west-1]
+    base_url = "https://bedrock-runtime.eu-west-1.amazonaws.com"
+    protocol = "bedrock"
+    credential = "aws"
+
+    [providers.bedrock-embed-region-work-lab]
+    base_url = "https://bedrock-runtime.${EMBED_REGION}.amazonaws.com"
+    protocol = "bedrock"
+    credential = { aws = { profile = "work@lab" } }
+
+    [providers.vpce-1-example-com]
+    base_url = "https://vpce-1.example.com"
+    protocol = "bedrock"
+    credential = "aws"
+
+    [gateway.routes.nova]
+    models = ["bedrock/us.amazon.nova-lite-v1:0"]
+
+    [gateway.routes.claude]
+    models = ["bedrock-eu-west-1/anthropic.claude-sonnet-4-5"]
+
+    [gateway.routes.embed]
+    models = ["bedrock-embed-region-work-lab/amazon.titan-embed-text-v2:0"]
+
+    [gateway.routes.private]
+    models = ["vpce-1-example-com/amazon.nova-pro-v1:0"]
+    --- stderr
+    warning: model_list[1].litellm_params.aws_access_key_id (line 12): the key is not written; set AWS_ACCESS_KEY_ID to it, for all models
+    warning: model_list[1].litellm_params.aws_role_name (line 13): roles are settings of a profile: set `role_arn` in ~/.aws/config
+    warning: model_list[4].litellm_params.model (line 24): `bedrock/agent/` is not supported by agentloop, so the model is left out
+    warning: there is no `master_key`: the gateway always needs a key, and creates one when it starts
     "#);
 }
 
@@ -276,8 +349,8 @@ model_list:
     litellm_params: {model: "anthropic/*", api_key: os.environ/ANTHROPIC_API_KEY}
   - model_name: "gemini/*"
     litellm_params: {model: "gemini/*", api_key: os.environ/GEMINI_API_KEY}
-  - model_name: "bedrock/*"
-    litellm_params: {model: "bedrock/*"}
+  - model_name: "sagemaker/*"
+    litellm_params: {model: "sagemaker/*"}
   - model_name: "openai/gpt-5*"
     litellm_params: {model: "openai/gpt-5*"}
   - model_name: qwen
@@ -328,7 +401,7 @@ fn the_configuration_of_an_open_proxy() {
     ]
     --- stderr
     warning: model_list[2].litellm_params.model (line 10): clients name these models google/MODEL
-    warning: model_list[3].litellm_params.model (line 12): `bedrock` is not a provider of agentloop, so the model is left out
+    warning: model_list[3].litellm_params.model (line 12): `sagemaker` is not a provider of agentloop, so the model is left out
     warning: model_list[4].litellm_params.model (line 14): a pattern of models cannot be translated; add a route for each
     warning: model_list[5].litellm_params.api_key (line 19): the key is not written; set VLLM_KEY_1 to it
     warning: model_list[6].litellm_params (line 20): without `api_key`, no key is sent to gpu-2-internal-8000
@@ -377,7 +450,10 @@ fn a_file_that_cannot_be_read_is_an_error_with_its_line() {
         (&*format!("{}x", "- ".repeat(100)), "nested more than 32 deep"),
         (&*large, "more than 1048576 bytes"),
         (&*many, "more than 2000 models"),
-        ("model_list:\n  - model_name: b\n    litellm_params: {model: bedrock/x}\n", "no provider"),
+        (
+            "model_list:\n  - model_name: b\n    litellm_params: {model: sagemaker/x}\n",
+            "no provider",
+        ),
     ] {
         let run = import(yaml);
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");

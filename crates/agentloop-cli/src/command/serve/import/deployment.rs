@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentloop::Provider;
 
 use super::Reference;
+use super::aws::{self, Aws};
 use super::model::{self, Family, Model, name_of_url};
 use super::report::{Path, Report};
 use super::yaml::Node;
@@ -52,6 +53,8 @@ pub(super) struct Instance {
     pub(super) family: &'static Family,
     /// The URL, unless it is the built-in one.
     pub(super) base_url: Option<String>,
+    /// The profile of Amazon Web Services.
+    pub(super) profile: Option<String>,
     /// The variables that have its keys.
     pub(super) variables: Vec<String>,
 }
@@ -63,6 +66,7 @@ struct Entry<'a> {
     group: &'a str,
     model: Model<'a>,
     base_url: Option<String>,
+    profile: Option<String>,
     key: Option<&'a Node>,
     weight: f64,
     order: Option<f64>,
@@ -128,6 +132,10 @@ fn entry<'a>(path: &Path, node: &'a Node, report: &mut Report) -> Option<Entry<'
     };
     let url = params.get("api_base").map(|url| ("api_base", url));
     let url = url.or_else(|| params.get("base_url").map(|url| ("base_url", url)));
+    let url = url.or_else(|| {
+        let name = "aws_bedrock_runtime_endpoint";
+        params.get(name).filter(|_| model.family.uses_aws()).map(|url| (name, url))
+    });
     let base_url = match url {
         None => None,
         Some((name, url)) => match read_url(model.family, url) {
@@ -147,17 +155,26 @@ fn entry<'a>(path: &Path, node: &'a Node, report: &mut Report) -> Option<Entry<'
         return None;
     }
     report.add_unknown(path, node, &["model_name", "litellm_params", "rpm", "tpm"]);
-    report.add_unknown(&params_path, params, &READ);
+    let Aws { base_url: of_region, profile } = match model.family.uses_aws() {
+        true => {
+            report.add_unknown(&params_path, params, &[&READ[..], &aws::READ].concat());
+            aws::read(&params_path, params, model.region, report)
+        }
+        false => {
+            report.add_unknown(&params_path, params, &READ);
+            Aws::default()
+        }
+    };
     let builtin = Provider::builtin(model.family.provider);
     let is_own = |url: &String| builtin.as_ref().is_some_and(|row| row.base_url == url.as_str());
-    let base_url = base_url.filter(|url| !is_own(url));
+    let base_url = base_url.filter(|url| !is_own(url)).or(of_region);
     let weight = weight(path, node, params, report);
     let order = params.get("order").and_then(Node::number);
     if let (Some(node), None) = (params.get("order"), order) {
         report.add(&params_path.name("order"), node, "it is not a number");
     }
     let key = params.get("api_key");
-    Some(Entry { path: params_path, node, group, model, base_url, key, weight, order })
+    Some(Entry { path: params_path, node, group, model, base_url, profile, key, weight, order })
 }
 
 fn read_url(family: &Family, node: &Node) -> Result<String, &'static str> {
@@ -220,7 +237,10 @@ fn providers(entries: &[Entry<'_>]) -> Vec<Instance> {
                 family.provider.to_owned()
             }
             Some(url) => {
-                let name = name_of_url(url);
+                let name = match &entry.profile {
+                    Some(profile) => name_of_url(&format!("{}-{profile}", name_of_url(url))),
+                    None => name_of_url(url),
+                };
                 let mut numbered = (2..).map(|number| format!("{name}-{number}"));
                 match names.contains(&name) {
                     false => name.clone(),
@@ -230,7 +250,8 @@ fn providers(entries: &[Entry<'_>]) -> Vec<Instance> {
         };
         names.insert(name.clone());
         let base_url = entry.base_url.clone();
-        instances.push(Instance { name, family, base_url, variables: Vec::new() });
+        let profile = entry.profile.clone();
+        instances.push(Instance { name, family, base_url, profile, variables: Vec::new() });
     }
     instances
 }
@@ -238,7 +259,7 @@ fn providers(entries: &[Entry<'_>]) -> Vec<Instance> {
 impl Instance {
     fn is_of(&self, entry: &Entry<'_>) -> bool {
         let is_same = self.family.provider == entry.model.family.provider;
-        is_same && self.base_url == entry.base_url
+        is_same && self.base_url == entry.base_url && self.profile == entry.profile
     }
 }
 

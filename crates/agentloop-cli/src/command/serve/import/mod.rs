@@ -3,6 +3,7 @@
 //! Keys are never written: a key that is in the file itself becomes the name of an environment variable, and everything that
 //! has no counterpart is listed with its place.
 
+mod aws;
 mod deployment;
 mod model;
 mod report;

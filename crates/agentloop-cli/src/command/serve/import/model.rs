@@ -7,6 +7,8 @@ use agentloop::Provider;
 pub(super) struct Model<'a> {
     pub(super) family: &'static Family,
     pub(super) name: &'a str,
+    /// The region of Amazon Web Services that the name begins with.
+    pub(super) region: Option<&'a str>,
 }
 
 /// A prefix of LiteLLM, and the provider that it is here.
@@ -50,6 +52,14 @@ const FAMILIES: &[Family] = &[
     Family {
         settings: "auth = \"api-key\"\nquirks = { token_cap = \"max_completion_tokens\" }\n",
         ..family("azure", "azure", "AZURE_API_KEY", Some(Url::Azure))
+    },
+    Family {
+        settings: "protocol = \"bedrock\"\n",
+        ..family("bedrock", "bedrock", "", Some(Url::Same))
+    },
+    Family {
+        settings: "protocol = \"bedrock\"\n",
+        ..family("bedrock_converse", "bedrock", "", Some(Url::Same))
     },
     family("gemini", "google", "GEMINI_API_KEY", None),
     family("vertex_ai", "vertex", "", None),
@@ -97,6 +107,11 @@ const BARE: &[(&str, &str)] = &[
 impl Family {
     pub(super) fn find(prefix: &str) -> Option<&'static Self> {
         FAMILIES.iter().find(|family| family.prefix == prefix)
+    }
+
+    /// Returns whether calls are authorized by the credentials of Amazon Web Services.
+    pub(super) fn uses_aws(&self) -> bool {
+        self.provider == "bedrock"
     }
 
     /// Returns whether the provider has a URL of its own.
@@ -163,10 +178,47 @@ pub(super) fn find<'a>(model: &'a str, named: Option<&str>) -> Result<Model<'a>,
     {
         return Err(format!("`{name}` is neither a model of Google nor of Anthropic on Vertex AI"));
     }
+    let (region, name) = if family.uses_aws() { bedrock(name)? } else { (None, name) };
     if name.is_empty() {
         return Err("it names no model".to_owned());
     }
-    Ok(Model { family, name })
+    Ok(Model { family, name, region })
+}
+
+/// Returns the region and the model of a name at Amazon Bedrock. LiteLLM's names begin with the API that it calls (`converse/` or
+/// `invoke/`, which have the same models; here it is always Converse), or with a region.
+fn bedrock(name: &str) -> Result<(Option<&str>, &str), String> {
+    // Other APIs, and models that LiteLLM cannot know by their names (litellm of 2026-08-08, `llms/bedrock/common_utils.py`).
+    const OTHERS: [&str; 9] = [
+        "agent",
+        "agentcore",
+        "async_invoke",
+        "claude_platform",
+        "converse_like",
+        "mantle",
+        "nova",
+        "nova-2",
+        "openai",
+    ];
+    let (mut name, mut region) = (name, None);
+    while !name.starts_with("arn:")
+        && let Some((first, rest)) = name.split_once('/')
+    {
+        let number = first.rsplit_once('-').map_or("", |(_, number)| number);
+        let is_region = first.matches('-').count() > 1
+            && !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit());
+        match first {
+            "converse" | "invoke" => {}
+            first if is_region && region.is_none() => region = Some(first),
+            first if OTHERS.contains(&first) => {
+                return Err(format!("`bedrock/{first}/` is not supported by agentloop"));
+            }
+            _ => break,
+        }
+        name = rest;
+    }
+    Ok((region, name))
 }
 
 impl Model<'_> {
@@ -193,6 +245,13 @@ pub(super) fn name_of_url(url: &str) -> String {
         None => {
             let place = url.split_once("://").map_or(url, |(_, place)| place);
             let host = place.split('/').next().unwrap_or_default().to_ascii_lowercase();
+            if let Some(region) = host.strip_prefix("bedrock-runtime.") {
+                let region = region.split('.').next().unwrap_or_default();
+                return format!(
+                    "bedrock-{}",
+                    region.replace(['$', '{', '}'], "").replace('_', "-")
+                );
+            }
             let ends =
                 [".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"];
             let azure = ends.iter().find_map(|end| host.strip_suffix(end));
@@ -239,7 +298,17 @@ mod tests {
             ("fireworks_ai/accounts/me/models/x", "fireworks/accounts/me/models/x"),
             ("ollama_chat/llama3.2", "ollama/llama3.2"),
             ("openrouter/anthropic/claude", "openrouter/anthropic/claude"),
-            ("bedrock/anthropic.claude-v2", "`bedrock` is not a provider of agentloop"),
+            ("bedrock/anthropic.claude-v2", "bedrock/anthropic.claude-v2"),
+            ("bedrock/converse/us.amazon.nova-lite-v1:0", "bedrock/us.amazon.nova-lite-v1:0"),
+            ("bedrock_converse/us.amazon.nova-lite-v1:0", "bedrock/us.amazon.nova-lite-v1:0"),
+            ("bedrock/invoke/us-gov-west-1/meta.llama3-8b", "bedrock/meta.llama3-8b"),
+            (
+                "bedrock/arn:aws:bedrock:us-east-1:1:inference-profile/us.x",
+                "bedrock/arn:aws:bedrock:us-east-1:1:inference-profile/us.x",
+            ),
+            ("bedrock/agent/A/B", "`bedrock/agent/` is not supported by agentloop"),
+            ("bedrock/converse/", "it names no model"),
+            ("sagemaker/x", "`sagemaker` is not a provider of agentloop"),
             ("openai/", "it names no model"),
         ] {
             assert_eq!(ours(theirs), expected);
@@ -276,6 +345,9 @@ mod tests {
         assert_eq!(name_of_url("https://eu-1.openai.azure.com/openai/v1"), "azure-eu-1");
         assert_eq!(name_of_url("http://gpu.internal:8000/v1"), "gpu-internal-8000");
         assert_eq!(name_of_url("${FAKE_OPENAI_API_BASE}"), "fake-openai");
+        let amazon = |region: &str| format!("https://bedrock-runtime.{region}.amazonaws.com");
+        assert_eq!(name_of_url(&amazon("eu-west-1")), "bedrock-eu-west-1");
+        assert_eq!(name_of_url(&amazon("${MY_REGION}")), "bedrock-my-region");
         assert_eq!(name_of_url("http://"), "provider");
     }
 }

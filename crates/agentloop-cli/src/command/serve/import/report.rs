@@ -65,6 +65,9 @@ impl Report {
 /// Returns why a setting of LiteLLM has no counterpart.
 fn reason(name: &str) -> &'static str {
     match name {
+        "aws_role_name" | "aws_session_name" | "aws_web_identity_token" | "aws_external_id" => {
+            "roles are settings of a profile: set `role_arn` in ~/.aws/config"
+        }
         "rpm" | "tpm" | "max_parallel_requests" | "default_max_parallel_requests" => {
             "limits on what is sent to one model are not supported"
         }

@@ -60,6 +60,11 @@ fn write_provider(out: &mut String, instance: &Instance) {
             table.push_str(instance.family.settings);
         }
     }
+    if let Some(profile) = &instance.profile {
+        let _ = writeln!(table, "credential = {{ aws = {{ profile = {} }} }}", text(profile));
+    } else if instance.family.uses_aws() && instance.name != instance.family.provider {
+        table.push_str("credential = \"aws\"\n");
+    }
     if let [variable] = instance.variables.as_slice() {
         let is_usual = instance.name == instance.family.provider
             && instance.family.usual_variable().as_ref() == Some(variable);
