@@ -24,7 +24,7 @@ fn fallback(kind: Kind, providers: &[&str]) -> Fallback {
 async fn the_next_model_uses_its_own_protocol_and_the_response_names_it() {
     for kind in KINDS {
         for (from, into) in PROTOCOLS.into_iter().flat_map(|a| PROTOCOLS.map(|b| (a, b))) {
-            let embeds = |one| !matches!(one, Protocol::Anthropic | Protocol::Bedrock);
+            let embeds = |one| one != Protocol::Anthropic;
             if kind == Kind::Embed && !embeds(into) {
                 continue;
             }
