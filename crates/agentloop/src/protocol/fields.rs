@@ -99,6 +99,13 @@ impl<'a> Fields<'a> {
         self.more.retain(|(known, _)| known != name);
     }
 
+    /// Removes a field that is not read, if its JSON is `json`.
+    pub(crate) fn remove_raw(&mut self, name: &str, json: &str) {
+        if self.raw(name).is_some_and(|raw| raw.get() == json) {
+            self.remove(name);
+        }
+    }
+
     /// Returns the object as a tree.
     ///
     /// # Errors

@@ -340,6 +340,29 @@ impl<'de, T: Fill<'de>> Fill<'de> for Few<T> {
     }
 }
 
+struct ListFiller<'p, T>(&'p mut List<T>);
+
+impl<'de, T: Fill<'de>> Visitor<'de> for ListFiller<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<(), A::Error> {
+        FewFiller(&mut self.0.0).visit_seq(seq)
+    }
+
+    absent!((); bool number str unit map);
+}
+
+impl<'de, T: Fill<'de>> Fill<'de> for List<T> {
+    fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
+        *self = Self::default();
+        deserializer.deserialize_any(ListFiller(self))
+    }
+}
+
 /// JSON text: of a string its content, of anything else its JSON. Tool arguments come in both forms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct JsonText<'a>(pub(crate) Option<Cow<'a, str>>);

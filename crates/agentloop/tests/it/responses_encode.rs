@@ -120,6 +120,26 @@ async fn items_of_the_provider_are_sent_back_once() {
     assert_eq!(subjects(&request), Vec::<String>::new());
 }
 
+/// The role and the status are not kept if they are the usual ones.
+#[tokio::test]
+async fn every_content_of_a_message_is_sent_back_with_its_role_and_status() {
+    for status in ["completed", "incomplete"] {
+        let text = json!({"type": "output_text", "text": "Hi", "annotations": [], "logprobs": []});
+        let unknown = json!({"type": "output_hologram", "sides": 4});
+        let items = json!([{"type": "message", "id": "msg_1", "role": "assistant", "status": status,
+                            "content": [text, unknown]}]);
+        let body = body(&ask().message(answered(&items).await).user("Go on"));
+        let sent = body["input"].as_array().unwrap();
+        let messages: Vec<&Value> = sent.iter().filter(|item| item["id"] == "msg_1").collect();
+        assert_eq!(messages.len(), 2, "{body}");
+        for (message, content) in messages.into_iter().zip([text, unknown]) {
+            let wanted = json!({"type": "message", "id": "msg_1", "role": "assistant",
+                                "status": status, "content": [content]});
+            assert_eq!(message, &wanted);
+        }
+    }
+}
+
 #[tokio::test]
 async fn thinking_that_is_not_stored_is_sent_back_only_with_its_content() {
     let bare = json!([{"type": "reasoning", "id": "rs_1", "summary": []},

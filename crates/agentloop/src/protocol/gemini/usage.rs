@@ -6,16 +6,14 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::chat::{Usage, UsageDetails};
-use crate::protocol::fill::{Fill as _, fill};
-use crate::protocol::lenient::{Int, List, Text, absent};
+use crate::protocol::fill::fill;
+use crate::protocol::lenient::{Int, List, Object, Text, absent};
 use crate::protocol::rest::Rest;
 
-/// The token counts of a chunk. The entries of a list are read one by one, because skipping a nested value costs
-/// serde_json an allocation.
+/// The token counts of a chunk.
 #[derive(Debug, Default)]
 pub(super) struct Tokens<'a> {
     prompt_token_count: Int,
@@ -24,9 +22,9 @@ pub(super) struct Tokens<'a> {
     thoughts_token_count: Int,
     cached_content_token_count: Int,
     tool_use_prompt_token_count: Int,
-    prompt_tokens_details: List<&'a RawValue>,
-    candidates_tokens_details: List<&'a RawValue>,
-    tool_use_prompt_tokens_details: List<&'a RawValue>,
+    prompt_tokens_details: Shares<'a>,
+    candidates_tokens_details: Shares<'a>,
+    tool_use_prompt_tokens_details: Shares<'a>,
     service_tier: Text<'a>,
     traffic_type: Text<'a>,
     pub(super) rest: Rest<'a>,
@@ -39,12 +37,15 @@ fill!(Tokens {
     "thoughtsTokenCount" => thoughts_token_count,
     "cachedContentTokenCount" => cached_content_token_count,
     "toolUsePromptTokenCount" => tool_use_prompt_token_count,
-    "promptTokensDetails" => prompt_tokens_details,
-    "candidatesTokensDetails" => candidates_tokens_details,
-    "toolUsePromptTokensDetails" => tool_use_prompt_tokens_details,
     "serviceTier" => service_tier,
     "trafficType" => traffic_type;
+    "promptTokensDetails" => prompt_tokens_details,
+    "candidatesTokensDetails" => candidates_tokens_details,
+    "toolUsePromptTokensDetails" => tool_use_prompt_tokens_details
 } rest except);
+
+/// The shares of the modalities.
+type Shares<'a> = List<Object<Share<'a>>>;
 
 #[derive(Debug, Default)]
 struct Share<'a> {
@@ -116,9 +117,9 @@ struct Counts {
 #[derive(Debug, Default)]
 pub(super) struct TokenCounts {
     counts: Option<Counts>,
-    prompt_shares: Vec<String>,
-    candidates_shares: Vec<String>,
-    tool_use_shares: Vec<String>,
+    prompt_shares: Vec<(String, u64)>,
+    candidates_shares: Vec<(String, u64)>,
+    tool_use_shares: Vec<(String, u64)>,
 }
 
 impl Tokens<'_> {
@@ -139,9 +140,9 @@ impl Tokens<'_> {
 
     /// Returns the usage of a complete response, or `None` if there are no token counts.
     pub(super) fn usage(&self) -> Option<Usage> {
-        let prompt = json(&self.prompt_tokens_details);
-        let tool_use = json(&self.tool_use_prompt_tokens_details);
-        let candidates = json(&self.candidates_tokens_details);
+        let prompt = each(&self.prompt_tokens_details);
+        let tool_use = each(&self.tool_use_prompt_tokens_details);
+        let candidates = each(&self.candidates_tokens_details);
         self.counts()?.usage(prompt.chain(tool_use), candidates)
     }
 
@@ -188,16 +189,16 @@ impl TokenCounts {
     pub(super) fn usage(&self) -> Option<Usage> {
         let prompt = self.prompt_shares.iter().chain(&self.tool_use_shares);
         let candidates = self.candidates_shares.iter();
-        self.counts?.usage(prompt.map(String::as_str), candidates.map(String::as_str))
+        self.counts?.usage(prompt.map(borrowed), candidates.map(borrowed))
     }
 }
 
 impl Counts {
-    /// Returns the usage, with the shares of the modalities in JSON.
+    /// Returns the usage, with the shares of the modalities.
     fn usage<'s>(
         self,
-        prompt_shares: impl Iterator<Item = &'s str>,
-        completion_shares: impl Iterator<Item = &'s str>,
+        prompt_shares: impl Iterator<Item = (&'s str, u64)>,
+        completion_shares: impl Iterator<Item = (&'s str, u64)>,
     ) -> Option<Usage> {
         let sum = |a: Int, b: Int| match (a.unsigned(), b.unsigned()) {
             (None, None) => None,
@@ -223,29 +224,31 @@ impl Counts {
     }
 }
 
-fn json<'s>(shares: &'s List<&RawValue>) -> impl Iterator<Item = &'s str> {
-    shares.0.iter().map(|share| share.get())
+/// Returns the shares that have a modality and a count.
+fn each<'s>(shares: &'s Shares<'_>) -> impl Iterator<Item = (&'s str, u64)> {
+    shares.0.iter().filter_map(|Object(share)| {
+        let share = share.as_ref()?;
+        Some((share.modality.0.as_deref()?, share.token_count.unsigned()?))
+    })
+}
+
+fn borrowed((modality, tokens): &(String, u64)) -> (&str, u64) {
+    (modality, *tokens)
 }
 
 /// They hardly ever change from chunk to chunk.
-fn keep_shares(kept: &mut Vec<String>, shares: &List<&RawValue>) {
-    if !json(shares).eq(kept.iter().map(String::as_str)) {
+fn keep_shares(kept: &mut Vec<(String, u64)>, shares: &Shares<'_>) {
+    if !each(shares).eq(kept.iter().map(borrowed)) {
         kept.clear();
-        kept.extend(json(shares).map(str::to_owned));
+        kept.extend(each(shares).map(|(modality, tokens)| (modality.to_owned(), tokens)));
     }
 }
 
-fn add<'s>(shares: impl Iterator<Item = &'s str>) -> BTreeMap<String, u64> {
+fn add<'s>(shares: impl Iterator<Item = (&'s str, u64)>) -> BTreeMap<String, u64> {
     let mut sums = BTreeMap::new();
-    for json in shares {
-        let mut share = Share::default();
-        let read = share.fill(&mut serde_json::Deserializer::from_str(json));
-        if let (Ok(()), Some(name), Some(tokens)) =
-            (read, share.modality.0, share.token_count.unsigned())
-        {
-            let sum: &mut u64 = sums.entry(name.into_owned()).or_default();
-            *sum = sum.saturating_add(tokens);
-        }
+    for (modality, tokens) in shares {
+        let sum: &mut u64 = sums.entry(modality.to_owned()).or_default();
+        *sum = sum.saturating_add(tokens);
     }
     sums
 }

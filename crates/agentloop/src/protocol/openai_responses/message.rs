@@ -351,7 +351,7 @@ impl<'a, 'w> Items<'a, 'w> {
         }
         self.flush(assistant);
         assistant.open = id;
-        self.items.push(WireItem::Replayed(replay::message(item, &piece)));
+        self.items.push(WireItem::Replayed(replay::message(item.clone(), piece)));
     }
 
     fn call(&mut self, call: &'a ToolCallPart, item: Option<&'a Map<String, Value>>, plain: bool) {

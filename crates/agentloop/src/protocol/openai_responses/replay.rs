@@ -62,8 +62,7 @@ pub(super) fn whole(item: &Item, part: &ContentPart) -> Value {
 }
 
 /// Returns a message with one piece.
-pub(super) fn message(item: &Item, piece: &Value) -> Value {
-    let mut message = item.clone();
+pub(super) fn message(mut message: Item, piece: Value) -> Value {
     message.remove("refusal");
     message.remove("more");
     message.insert("content".to_owned(), json!([piece]));

@@ -50,7 +50,8 @@ impl<'a> WireItem<'a> {
         self.fields.word(name).unwrap_or_default()
     }
 
-    /// Returns the contents of a message, and its other fields.
+    /// Returns the contents of a message, and its other fields. Those that every message has are left out:
+    /// [`replay`](super::replay) adds them again.
     ///
     /// # Errors
     ///
@@ -64,6 +65,9 @@ impl<'a> WireItem<'a> {
                 contents.unwrap_or_default()
             }
         };
+        for (name, usual) in [("role", r#""assistant""#), ("status", r#""completed""#)] {
+            self.fields.remove_raw(name, usual);
+        }
         Ok((contents, self.fields.into_map().map_err(unreadable)?))
     }
 

@@ -17,6 +17,7 @@ use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::logprobs;
 use crate::protocol::openai::citations;
+use crate::protocol::openai_responses::replay;
 use crate::protocol::openai_responses::wire_item::{Content, WireItem};
 
 /// The largest field of an item that is copied to every part that the item becomes. A larger one is with the first.
@@ -290,22 +291,18 @@ fn other(
             ..AudioPart::default()
         }));
     }
-    // As a message of its own, so it can be sent back.
-    let mut alone = match first {
+    let short =
+        |(name, value): &(&String, &Value)| name.len() + value.weight() <= MAX_REPEATED_BYTES;
+    let few = || item.iter().filter(short).take(MAX_REPEATED_FIELDS);
+    let fields = match first {
         true => item.clone(),
-        false => {
-            let short = |(name, value): &(&String, &Value)| {
-                name.len() + value.weight() <= MAX_REPEATED_BYTES
-            };
-            let kept = item.iter().filter(short).take(MAX_REPEATED_FIELDS);
-            kept.map(|(name, value)| (name.clone(), value.clone())).collect()
-        }
+        false => few().map(|(name, value)| (name.clone(), value.clone())).collect(),
     };
-    alone.insert("content".to_owned(), Value::Array(vec![content.into_value()?]));
     Ok(ResponsePart::Opaque(OpaquePart {
         provider: provider.to_owned(),
         kind: kind.unwrap_or_else(|| "message".to_owned()),
-        data: Value::Object(alone),
+        // As a message of its own, so it can be sent back.
+        data: replay::message(fields, content.into_value()?),
     }))
 }
 
