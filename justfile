@@ -8,6 +8,10 @@ default:
 test *args:
   cargo test --workspace {{args}}
 
+# Tests all properties with other cases than usual, and more of them.
+explore cases="4000":
+  PROPTEST_RNG_SEED=$RANDOM PROPTEST_CASES={{cases}} cargo test -p agentloop -p agentloop-gateway --all-features
+
 # Checks the format, and runs clippy over everything with warnings denied.
 lint:
   cargo fmt --all --check
