@@ -241,7 +241,7 @@ impl Simulator {
         // The id is that of the response, so it is the same for a stream and a complete response.
         let id = format!("req-{}", response.id);
         let mut reply = if chat.stream {
-            Reply::stream(protocol, events, chat.include_usage, faults)
+            Reply::stream(protocol, chat.framing, events, chat.include_usage, faults)
         } else {
             Reply::json(protocol, write_body(protocol, response), faults)
         };

@@ -212,9 +212,8 @@ async fn begin(
 
 /// Returns whether the body can be passed on as it is.
 fn is_relayed(call: &Call, asked: &Asked, member: &Member) -> bool {
-    let speaks = member.target.provider.protocols().any(|known| known == call.api.protocol);
     // Another provider's state is not for this one.
-    speaks && !has_capsule(&asked.body.bytes)
+    member.target.relays(call.api.protocol) && !has_capsule(&asked.body.bytes)
 }
 
 /// Returns the request to a provider of the same API, and whether the client does not want the usage that its stream will have.

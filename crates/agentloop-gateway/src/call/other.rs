@@ -84,7 +84,7 @@ async fn count_any(
 /// Asks a provider of the same API, also one of which it is not known whether it can count.
 async fn count_relayed(call: &Call, asked: &Asked, member: &Member) -> Option<u64> {
     let (client, protocol) = (&member.slot.client, call.api.protocol);
-    if !client.speaks(&member.model, protocol).ok()? || has_capsule(&asked.body.bytes) {
+    if !member.target.relays(protocol) || has_capsule(&asked.body.bytes) {
         return None;
     }
     let target = &member.target;
@@ -187,7 +187,7 @@ async fn embed_one(call: &Call, asked: &Asked, member: &Member) -> Result<Vector
         Protocol::OpenAiResponses | Protocol::OpenAiChat => Protocol::OpenAiChat,
         other => other,
     };
-    if client.speaks(&member.model, relayed)? && target.provider.serves.embeddings {
+    if target.relays(relayed) && target.provider.serves.embeddings {
         let body = match relayed {
             Protocol::Gemini => asked.body.bytes.clone(),
             _ => asked.body.with("model", &json_text(&target.model)),

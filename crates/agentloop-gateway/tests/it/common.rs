@@ -110,7 +110,9 @@ fn state_at(address: &str, settings: &str) -> State {
     for (name, protocol) in UPSTREAMS {
         builder = builder.provider(upstream(name, protocol, address));
     }
-    let client = builder.build().unwrap();
+    // It has two protocols, each for some of its models.
+    let vertex = Provider::vertex().base_url(format!("http://{address}/v1/publishers/google"));
+    let client = builder.provider(vertex.key("token")).build().unwrap();
     let state = State::new(&client, &config.gateway.unwrap(), KeyRing::default(), &|name| {
         Some(if name == "TEST" { KEY.to_owned() } else { format!("sk-{name}") })
     });

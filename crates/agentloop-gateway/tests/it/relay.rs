@@ -165,6 +165,28 @@ async fn the_same_api_is_relayed_and_others_are_translated() {
     }
 }
 
+/// Requests in Anthropic's API for Gemini models on Vertex AI were relayed to the endpoint of Claude models, which does not have them.
+#[tokio::test]
+async fn a_request_is_relayed_only_to_an_endpoint_that_has_the_model() {
+    let stage = Stage::start(Simulator::new()).await;
+    let mut count = 0;
+    for (model, own, path) in [
+        ("gemini-2.5-pro", Protocol::Gemini, "google/models/gemini-2.5-pro:generateContent"),
+        ("claude-opus-4-8", Protocol::Anthropic, "anthropic/models/claude-opus-4-8:rawPredict"),
+    ] {
+        for (_, client) in CLIENTS {
+            let (asked, body) = chat(client, &format!("vertex/{model}"), false);
+            stage.post(&asked, &body).await;
+            count += 1;
+            let seen = stage.records.wait(count).await;
+            let last = seen.last().unwrap();
+            assert_eq!((last.status, last.is_relayed), (200, client == own), "{client:?} {model}");
+            let sent = stage.simulator.last_request().unwrap();
+            assert!(sent.uri.path().ends_with(path), "{client:?} {model}: {}", sent.uri);
+        }
+    }
+}
+
 /// The path of a Gemini stream without `alt=sse` is a JSON array, relayed or translated.
 #[tokio::test]
 async fn a_gemini_stream_without_sse_is_an_array() {

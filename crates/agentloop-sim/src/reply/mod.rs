@@ -2,7 +2,7 @@
 
 mod pieces;
 
-use agentloop::protocol::serve::{StreamWriter, framing, write_error};
+use agentloop::protocol::serve::{StreamFraming, StreamWriter, framing, write_error};
 use agentloop::{ChatStreamEvent, Error, ErrorKind, Protocol};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, RETRY_AFTER};
@@ -84,15 +84,20 @@ impl Reply {
     /// Creates a streamed response.
     pub(crate) fn stream(
         protocol: Protocol,
+        asked: StreamFraming,
         events: Vec<ChatStreamEvent>,
         include_usage: bool,
         faults: &[Fault],
     ) -> Self {
-        let writer = Box::new(StreamWriter::new(protocol, include_usage));
+        let framing = match asked {
+            StreamFraming::Chunks => asked,
+            _ => framing(protocol),
+        };
+        let writer = Box::new(StreamWriter::new(protocol, include_usage).framed(framing));
         let source = Source::Stream(writer, events.into_iter());
         let mut reply = Self {
             status: StatusCode::OK,
-            headers: headers(framing(protocol).content_type()),
+            headers: headers(framing.content_type()),
             body: Pieces::new(protocol, source, faults),
         };
         if faults.contains(&Fault::WrongLength) {

@@ -1,6 +1,11 @@
 //! Reads `application/vnd.amazon.eventstream`, the binary frames of Amazon.
 
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use flate2::Crc;
+use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_EVENT_BYTES, MAX_FRAME_HEADER_BYTES};
@@ -16,7 +21,8 @@ const CHECKSUM: usize = 4;
 /// lengths are used.
 ///
 /// The name of a frame is its event type. An exception is named `exception:TYPE`, and an error without a type `error:CODE`
-/// with the message as its content, so neither can be mistaken for an event.
+/// with the message as its content, so neither can be mistaken for an event. A frame of InvokeModel has no name: its content is an
+/// event of the model's own protocol.
 ///
 /// A frame that arrives in one piece is not copied.
 #[derive(Debug, Default)]
@@ -128,8 +134,28 @@ fn dispatch(frame: &[u8], take: &mut impl FnMut(Frame<'_>) -> Result<Flow>) -> R
             let event = format!("error:{}", headers.error_code);
             take(Frame { event: &event, data: headers.error_message.as_bytes() })
         }
+        _ if headers.event_type == "chunk" => {
+            let data = unwrap(data)?;
+            take(Frame { event: "", data: &data })
+        }
         _ => take(Frame { event: headers.event_type, data }),
     }
+}
+
+/// The content of a frame of InvokeModel: an event of the model's own protocol, in base64.
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    bytes: Cow<'a, str>,
+}
+
+/// Returns the event inside of a frame of InvokeModel (botocore 1.44.3: `PayloadPart`).
+fn unwrap(data: &[u8]) -> Result<Vec<u8>> {
+    let chunk: Chunk<'_> = serde_json::from_slice(data)
+        .map_err(|error| damaged("it contains no bytes").with_source(error))?;
+    STANDARD
+        .decode(chunk.bytes.as_ref())
+        .map_err(|error| damaged("its bytes are not base64").with_source(error))
 }
 
 /// The headers that are read. All others are skipped.

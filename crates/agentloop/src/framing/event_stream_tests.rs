@@ -93,6 +93,31 @@ fn exceptions_and_errors_have_names_that_no_event_has() {
 }
 
 #[test]
+fn a_chunk_is_the_event_inside_of_it() {
+    let chunk = |data: &str| read(&event("chunk", data), 5);
+    let (frames, end) = chunk(r#"{"bytes":"eyJhIjoxfQ==","p":"abcdef"}"#);
+    assert_eq!(frames, [(String::new(), r#"{"a":1}"#.to_owned())]);
+    assert!(end.is_ok());
+    assert_eq!(chunk(r#"{"p":[{}],"bytes":"e\u0079Jh\/w=="}"#).0[0].1, "{\"a\u{fffd}");
+    for damaged in [
+        "",
+        "{}",
+        "[]",
+        "null",
+        r#"{"bytes":null}"#,
+        r#"{"bytes":7}"#,
+        r#"{"bytes":["YQ=="]}"#,
+        r#"{"bytes":"YQ"}"#,
+        r#"{"bytes":"!"}"#,
+        r#"{"bytes":"YQ==""#,
+    ] {
+        let (frames, end) = chunk(damaged);
+        assert!(frames.is_empty(), "{damaged}");
+        assert_eq!(end.unwrap_err().kind(), ErrorKind::Protocol, "{damaged}");
+    }
+}
+
+#[test]
 fn headers_of_every_type_are_skipped() {
     let mut head = Vec::new();
     let values: [(u8, usize); 10] =

@@ -18,7 +18,7 @@ use super::params::Place;
 use super::repeat::Repeat;
 #[cfg(feature = "serve")]
 use super::serve::Serve;
-use super::{Emitter, error_body, headers};
+use super::{Emitter, error_body, exceptions, headers};
 use crate::chat::{ChatRequest, ContentPart, EmbedRequest, Param, Warning};
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelInfo;
@@ -180,12 +180,12 @@ pub(crate) trait Codec: Sync {
 
     /// Reads a response whose status reports that the call failed.
     fn decode_error(&self, provider: &str, status: u16, headers: &HeaderMap, body: &[u8]) -> Error {
-        error_body::of_status(provider, status, headers, body)
+        exceptions::decode(provider, status, headers, body)
     }
 
     /// Reads an error inside a response of status 200.
     fn decode_error_in_response(&self, provider: &str, body: &[u8]) -> Error {
-        error_body::in_body(provider, body)
+        exceptions::in_body(provider, body)
     }
 
     /// Returns the server's side of the protocol.
@@ -432,6 +432,9 @@ impl ChatDecoder {
                 return Ok(Flow::Continue);
             }
             repeat.clear();
+        }
+        if let Some(error) = exceptions::in_frame(emitter.provider(), frame) {
+            return Err(error);
         }
         let flow = self.decoder.frame(frame, emitter)?;
         if let Some(place) = self.decoder.added_text() {

@@ -26,6 +26,7 @@ mod effort;
 mod embed;
 mod emit;
 mod error_body;
+mod exceptions;
 mod fields;
 pub(crate) mod files;
 mod fill;

@@ -2,7 +2,6 @@
 //!
 //! A server that calls these functions supports all protocols without naming any of them. The simulator is one.
 
-#[cfg(feature = "bedrock")]
 pub(super) mod frames;
 pub(super) mod known;
 mod lines;
@@ -206,6 +205,8 @@ pub enum StreamFraming {
     Lines,
     /// As the binary frames of Amazon, with checksums.
     Frames,
+    /// As the binary frames of Amazon's InvokeModel, which contain the data of server-sent events.
+    Chunks,
 }
 
 impl StreamFraming {
@@ -221,7 +222,7 @@ impl StreamFraming {
             Self::Events => "text/event-stream",
             Self::Array => "application/json",
             Self::Lines => "application/x-ndjson",
-            Self::Frames => "application/vnd.amazon.eventstream",
+            Self::Frames | Self::Chunks => "application/vnd.amazon.eventstream",
         }
     }
 }
@@ -455,8 +456,7 @@ pub fn write_count(protocol: Protocol, tokens: u64) -> Bytes {
 #[derive(Debug)]
 pub struct StreamWriter {
     writer: Box<dyn WriteStream>,
-    /// Whether the stream is text. Bytes of other streams must stay as they are.
-    is_text: bool,
+    framing: StreamFraming,
 }
 
 impl StreamWriter {
@@ -485,12 +485,36 @@ impl StreamWriter {
     }
 
     fn of(protocol: Protocol, writer: Box<dyn WriteStream>) -> Self {
-        Self { writer, is_text: framing(protocol) != StreamFraming::Frames }
+        Self { writer, framing: framing(protocol) }
+    }
+
+    /// Sets the framing that a request asks for. Only [`StreamFraming::Chunks`] changes what is written.
+    ///
+    /// ```
+    /// use agentloop::protocol::serve::{StreamFraming, StreamWriter};
+    /// use agentloop::{ChatResponse, Protocol};
+    ///
+    /// let mut writer = StreamWriter::new(Protocol::Anthropic, true).framed(StreamFraming::Chunks);
+    /// let events = ChatResponse::from_parts("lab/m", ["Hi"]).unfold();
+    /// let frame = writer.write(&events[0]);
+    /// assert_eq!(frame[..4], u32::try_from(frame.len()).unwrap().to_be_bytes());
+    /// ```
+    #[must_use]
+    pub fn framed(mut self, framing: StreamFraming) -> Self {
+        if framing == StreamFraming::Chunks {
+            self.framing = framing;
+        }
+        self
     }
 
     /// Returns the bytes of an event; none if the protocol has no such event.
     pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         let written = self.writer.write(event);
-        if self.is_text { lines::escape(written) } else { written }
+        match self.framing {
+            // Bytes must stay as they are.
+            StreamFraming::Frames => written,
+            StreamFraming::Chunks => frames::write_chunks(&written),
+            _ => lines::escape(written),
+        }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::quirks::{
     AudioInputForm, BatchApi, CacheMarkers, FileApi, FileInputForm, ImageInput, JsonSchemaSupport,
-    TokenCount, VideoInput,
+    ModelPlace, TokenCount, VideoInput,
 };
 use super::{Param, Provider};
 use crate::chat::{Modality, Support};
@@ -142,6 +142,8 @@ impl Provider {
             Feature::CacheMarkers => {
                 (facts.cache_markers, quirks.cache_markers == CacheMarkers::OnParts)
             }
+            // InvokeModel counts nothing (anthropic SDK 2.9: `lib/bedrock/_client.py`).
+            Feature::TokenCount if quirks.model_place == ModelPlace::Invoke => return false,
             Feature::TokenCount => {
                 (facts.token_count, quirks.token_count == TokenCount::InputTokens)
             }

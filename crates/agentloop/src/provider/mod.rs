@@ -4,6 +4,7 @@ pub(crate) mod body;
 mod capability;
 pub(crate) mod cloud;
 pub(crate) mod credential;
+mod endpoint;
 mod expand;
 mod key;
 mod listing;
@@ -29,6 +30,7 @@ use serde_json::Value;
 pub use crate::chat::Param;
 pub use capability::Feature;
 use credential::{Credential, CredentialSource};
+pub use endpoint::{Bends, Endpoint};
 pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
 pub use listing::Listing;
@@ -113,47 +115,6 @@ pub struct Provider {
     pub transport: Option<Arc<dyn Transport>>,
     /// What is known of its models, where `models` has no rule. A client replaces it with its own catalog.
     pub catalog: ModelCatalog,
-}
-
-/// Another protocol that a provider speaks.
-///
-/// ```
-/// use agentloop::Protocol;
-/// use agentloop::provider::{Auth, Endpoint};
-///
-/// let endpoint = Endpoint::new(Protocol::Anthropic, "https://lab.example/anthropic", Auth::XApiKey);
-/// assert!(endpoint.bends.is_none());
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Endpoint {
-    /// The protocol.
-    pub protocol: Protocol,
-    /// The URL of the protocol.
-    pub base_url: Cow<'static, str>,
-    /// The header of the key.
-    pub auth: Auth,
-    /// What else differs; absent means that rules and quirks of the provider apply.
-    pub bends: Option<Box<Bends>>,
-}
-
-/// Rules and quirks of one protocol of a provider, which replace those of the provider.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Bends {
-    /// Parameters that are not sent unchanged.
-    pub rules: Vec<Rule>,
-    /// The only parameters that it accepts, if it refuses all others.
-    pub allow: Option<Vec<Cow<'static, str>>>,
-    /// How the provider differs from the protocol.
-    pub quirks: Quirks,
-}
-
-impl Endpoint {
-    /// Creates an endpoint to which the rules and quirks of the provider apply.
-    pub fn new(protocol: Protocol, base_url: impl Into<Cow<'static, str>>, auth: Auth) -> Self {
-        Self { protocol, base_url: base_url.into(), auth, bends: None }
-    }
 }
 
 /// What a provider serves in addition to chat.

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use super::{Auth, Bends, Endpoint, Provider, Quirks, Rule, Target, server_tools};
 use crate::chat::{ChatRequest, Protocol, Role};
 use crate::models::Action;
+#[cfg(feature = "serve")]
+use crate::provider::quirks::ModelPlace;
 
 impl Provider {
     /// Sets the base URL. It also replaces the base URL of other protocols that were at the former one.
@@ -53,7 +55,29 @@ impl Provider {
     pub fn speaks_as(mut self, other: Self) -> Self {
         let Self { protocol, base_url, auth, rules, allow, quirks, .. } = other;
         let bends = Some(Box::new(Bends { rules, allow, quirks }));
-        self.endpoints.push(Endpoint { protocol, base_url, auth, bends });
+        self.endpoints.push(Endpoint { protocol, base_url, auth, bends, models: Vec::new() });
+        self
+    }
+
+    /// Adds the protocol of `other`, as [`speaks_as`](Self::speaks_as) does, for the models that match one of the patterns.
+    ///
+    /// ```
+    /// use agentloop::Provider;
+    ///
+    /// let messages = Provider::anthropic_compatible("lab", "http://localhost:8000/v1");
+    /// let lab = Provider::openai_compatible("lab", "http://localhost:8000/v1").speaks_for(["claude-*"], messages);
+    /// assert_eq!(lab.endpoints[0].models, ["claude-*"]);
+    /// ```
+    #[must_use]
+    pub fn speaks_for(
+        mut self,
+        models: impl IntoIterator<Item = impl Into<Cow<'static, str>>>,
+        other: Self,
+    ) -> Self {
+        self = self.speaks_as(other);
+        if let Some(added) = self.endpoints.last_mut() {
+            added.models = models.into_iter().map(Into::into).collect();
+        }
         self
     }
 
@@ -145,6 +169,7 @@ impl Provider {
                 allow: self.allow.clone(),
                 quirks: self.quirks.clone(),
             })),
+            models: Vec::new(),
         };
         *self = self.speaking(protocol).into_owned();
         self.endpoints.retain(|endpoint| endpoint.protocol != protocol);
@@ -168,6 +193,52 @@ impl Provider {
             .or_else(|| restricted_to(target, request))
             .or_else(|| server_tools::better_protocol(this, model, request))
             .unwrap_or(this.protocol)
+    }
+}
+
+impl Target {
+    /// Returns whether the model can be called in a protocol. The endpoints of some providers serve some of their models only.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Protocol};
+    ///
+    /// let ai = AgentLoop::from_env();
+    /// let target = ai.resolve("openrouter/some/model")?;
+    /// assert!(target.speaks(Protocol::OpenAiChat) && target.speaks(Protocol::Anthropic));
+    /// let claude = ai.resolve("vertex/claude-opus-4-8")?;
+    /// assert!(claude.speaks(Protocol::Anthropic) && !claude.speaks(Protocol::Gemini));
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn speaks(&self, protocol: Protocol) -> bool {
+        let Self { provider, model, .. } = self;
+        let only = self.restrictions().iter().find_map(|row| match row.then {
+            Action::Speak(only) if row.when.is_empty() => Some(only),
+            _ => None,
+        });
+        let mut others = provider.endpoints.iter().filter(|other| other.protocol == protocol);
+        only.is_none_or(|only| only == protocol)
+            && (provider.protocol == protocol || others.any(|other| other.serves(model)))
+    }
+
+    /// Returns whether requests in a protocol, and the responses to them, can be relayed unchanged. InvokeModel of Amazon's Bedrock puts
+    /// the events of a stream into frames of its own.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Protocol};
+    ///
+    /// let claude = AgentLoop::from_env().resolve("bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0")?;
+    /// assert!(claude.speaks(Protocol::Anthropic) && !claude.relays(Protocol::Anthropic));
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    #[cfg(feature = "serve")]
+    pub fn relays(&self, protocol: Protocol) -> bool {
+        let mut others = self.provider.endpoints.iter().filter(|other| other.protocol == protocol);
+        let bends = others.find_map(|other| other.bends.as_deref());
+        let quirks = match bends {
+            Some(bends) if self.provider.protocol != protocol => &bends.quirks,
+            _ => &self.provider.quirks,
+        };
+        quirks.model_place != ModelPlace::Invoke && self.speaks(protocol)
     }
 }
 
@@ -210,6 +281,22 @@ mod tests {
         assert_eq!(row.quirks.store, StoreForm::Sent);
         assert_eq!(row.speaking(Protocol::OpenAiResponses).quirks.store, StoreForm::Omitted);
         assert_eq!(row.speaking(Protocol::Anthropic).base_url, "http://other.invalid");
+    }
+
+    #[test]
+    fn an_endpoint_can_serve_some_models_only() {
+        let speaks = |provider: Provider, model: &str| {
+            let target = Target::new(Arc::new(provider), model);
+            [Protocol::OpenAiChat, Protocol::Anthropic, Protocol::Gemini]
+                .map(|protocol| target.speaks(protocol))
+        };
+        assert_eq!(speaks(Provider::vertex(), "claude-opus-4-8"), [false, true, false]);
+        assert_eq!(speaks(Provider::vertex(), "gemini-2.5-pro"), [false, false, true]);
+        assert_eq!(speaks(Provider::azure(), "our-Claude-deployment"), [false, true, false]);
+        assert_eq!(speaks(Provider::azure(), "gpt-6"), [true, false, false]);
+        assert_eq!(speaks(Provider::openrouter(), "a/b"), [true, true, false]);
+        // A condition that a request may meet leaves the protocols as they are.
+        assert_eq!(speaks(Provider::ollama(), "qwen3"), [true, true, false]);
     }
 
     #[test]

@@ -2,12 +2,13 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p agentloop-cli --test it guide` writes them.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agentloop::credential::CredentialSource;
-use agentloop::provider::{Feature, KeySource, Restriction, Rule};
-use agentloop::{ModelCatalog, ModelData, Provider};
+use agentloop::provider::{Auth, Feature, KeySource, Restriction, Rule};
+use agentloop::{ModelCatalog, ModelData, Protocol, Provider};
 
 use super::{check_generated, files, read};
 
@@ -123,13 +124,24 @@ fn keys(text: &mut String, provider: &Provider) {
 }
 
 fn endpoints(text: &mut String, provider: &Provider) {
-    text.push_str("## Protocols\n\n| protocol | base URL | header of the key |\n|---|---|---|\n");
-    let own = (provider.protocol, &provider.base_url, &provider.auth);
-    let others =
-        provider.endpoints.iter().map(|other| (other.protocol, &other.base_url, &other.auth));
-    for (protocol, url, auth) in std::iter::once(own).chain(others) {
+    let has_models = provider.endpoints.iter().any(|other| !other.models.is_empty());
+    let (title, rule) = if has_models { (" models |", "---|") } else { ("", "") };
+    let _ = write!(
+        text,
+        "## Protocols\n\n| protocol | base URL | header of the key |{title}\n|---|---|---|{rule}\n"
+    );
+    let row = |protocol: Protocol, url: &str, auth: &Auth, models: &[Cow<'_, str>]| {
         let header = auth.header().map_or_else(String::new, |name| format!("`{name}`"));
-        let _ = writeln!(text, "| `{}` | `{url}` | {header} |", protocol.name());
+        let models = match models {
+            _ if !has_models => String::new(),
+            [] => " |".to_owned(),
+            models => format!(" `{}` |", models.join("`, `")),
+        };
+        format!("| `{}` | `{url}` | {header} |{models}\n", protocol.name())
+    };
+    text.push_str(&row(provider.protocol, &provider.base_url, &provider.auth, &[]));
+    for other in &provider.endpoints {
+        text.push_str(&row(other.protocol, &other.base_url, &other.auth, &other.models));
     }
     text.push('\n');
     if !provider.endpoints.is_empty() {
@@ -222,7 +234,7 @@ fn restrictions(text: &mut String, provider: &Provider) {
 }
 
 fn models_of(row: &Restriction) -> String {
-    let ticked = |names: &[std::borrow::Cow<'static, str>]| {
+    let ticked = |names: &[Cow<'static, str>]| {
         names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     };
     let models = if row.models.is_empty() { "all".to_owned() } else { ticked(&row.models) };

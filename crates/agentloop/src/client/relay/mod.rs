@@ -137,7 +137,7 @@ impl AgentLoop {
     /// use agentloop::{AgentLoop, ChatRequest, Protocol};
     ///
     /// let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
-    /// assert!(ai.speaks("sim/echo", Protocol::OpenAiChat)?);
+    /// assert!(ai.resolve("sim/echo")?.relays(Protocol::OpenAiChat));
     /// assert_eq!(ai.protocol_for(&ChatRequest::new("sim/echo"))?, Protocol::OpenAiChat);
     /// let body = r#"{"model":"echo","messages":[{"role":"user","content":"Hi"}]}"#;
     /// let request = RelayRequest::new("sim/echo", Protocol::OpenAiChat, Operation::Chat, body);
@@ -181,16 +181,6 @@ impl AgentLoop {
     pub fn protocol_for(&self, request: &ChatRequest) -> Result<Protocol> {
         let target = self.inner().registry.resolve(&request.model)?;
         Ok(Provider::protocol_for(&target, request))
-    }
-
-    /// Returns whether the provider of a model speaks a protocol, so requests in it can be relayed.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the name of the model cannot be resolved.
-    pub fn speaks(&self, model: &str, protocol: Protocol) -> Result<bool> {
-        let target = self.inner().registry.resolve(model)?;
-        Ok(target.provider.protocols().any(|known| known == protocol))
     }
 }
 
@@ -259,8 +249,9 @@ impl Inner {
     fn relay_target(&self, request: &RelayRequest) -> Result<Arc<Target>> {
         let target = self.registry.resolve(&request.model)?;
         let provider = target.provider.as_ref();
-        if !provider.protocols().any(|known| known == request.protocol) {
-            let message = format!("{} does not speak {}", provider.name, request.protocol.name());
+        if !target.relays(request.protocol) {
+            let (name, model, protocol) = (&provider.name, &target.model, request.protocol.name());
+            let message = format!("{name} does not serve {model} in {protocol}");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         Ok(match provider.protocol == request.protocol {

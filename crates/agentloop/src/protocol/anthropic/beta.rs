@@ -31,6 +31,13 @@ pub(super) fn add(headers: &mut HeaderMap, messages: &[ChatMessage], tools: &[Wi
     }
 }
 
+/// Takes the values out of the headers: InvokeModel has them in the body (anthropic SDK 2.9: `lib/bedrock/_client.py`).
+pub(super) fn take(headers: &mut HeaderMap) -> Option<Vec<String>> {
+    let list = headers.remove(HEADER)?;
+    let betas = list.to_str().ok()?.split(',').map(str::trim).filter(|beta| !beta.is_empty());
+    Some(betas.map(str::to_owned).collect())
+}
+
 fn ask(headers: &mut HeaderMap, beta: &str) {
     headers::add_to_list(headers, &HEADER, beta);
 }

@@ -7,11 +7,12 @@ use serde_json::{Map, json};
 
 use super::message::{Conversation, Messages};
 use super::parts::{Block, Content};
-use super::{beta, cache_markers, raw_predict};
+use super::{beta, cache_markers, model_path};
 use super::{thinking, tools};
 use crate::chat::{ChatRequest, ResponseFormat, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::blocks::sampling;
+use crate::protocol::codec::no_count;
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{self, Extra, ParamWriter};
 use crate::protocol::{Call, Encoded, Prepared, headers};
@@ -57,6 +58,9 @@ pub(super) fn encode(
     params.warnings.extend(prepared.warnings);
 
     let place = provider.quirks.model_place;
+    if place == ModelPlace::Invoke && call == Call::Count {
+        return Err(no_count());
+    }
     // The path of a count never has a model.
     if place == ModelPlace::Body || call == Call::Count {
         params.field("model", shaped.model)?;
@@ -73,7 +77,8 @@ pub(super) fn encode(
     if call != Call::Count {
         params.put(Param::MaxTokens, Some(&max_tokens))?;
         sampling(&mut params, model, request, traits, plan.thinks())?;
-        if stream {
+        // The path of InvokeModel says whether there is a stream.
+        if stream && place != ModelPlace::Invoke {
             params.field("stream", &true)?;
         }
         labels(&mut params, request)?;
@@ -112,14 +117,22 @@ pub(super) fn encode(
     if !system.is_empty() {
         params.content("system", &joined(system))?;
     }
+    let mut warnings = std::mem::take(&mut params.warnings);
+    let mut headers = headers::of_chat(provider, shaped, stream, &mut warnings)?;
+    params.warnings = warnings;
+    beta::add(&mut headers, &prepared.messages, &wire_tools);
+    if place == ModelPlace::Invoke
+        && let Some(betas) = beta::take(&mut headers)
+    {
+        params.content("anthropic_beta", &betas)?;
+    }
     params.settings(request, |name| call != Call::Count || COUNTED.contains(&name))?;
     // The messages are last, so a conversation that grows only appends to what was sent before.
     params.field("messages", &wire_messages)?;
-    let mut warnings = std::mem::take(&mut params.warnings);
-    let mut headers = headers::of_chat(provider, shaped, stream, &mut warnings)?;
-    beta::add(&mut headers, &prepared.messages, &wire_tools);
+    let warnings = std::mem::take(&mut params.warnings);
     let path = match (place, call) {
-        (ModelPlace::RawPredict, _) => raw_predict::path(call, shaped.model).into(),
+        (ModelPlace::RawPredict, _) => model_path::raw_predict(call, shaped.model).into(),
+        (ModelPlace::Invoke, _) => model_path::invoke(call, shaped.model).into(),
         (_, Call::Count) => "/messages/count_tokens".into(),
         (_, Call::Chat | Call::Stream) => "/messages".into(),
     };

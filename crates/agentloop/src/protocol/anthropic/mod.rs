@@ -7,10 +7,10 @@ mod decode;
 mod encode;
 mod growing;
 mod message;
+mod model_path;
 mod models;
 mod params;
 mod parts;
-mod raw_predict;
 mod repeat;
 #[cfg(feature = "serve")]
 mod serve;
@@ -52,7 +52,7 @@ impl Codec for Anthropic {
     #[cfg(feature = "serve")]
     fn adapt_relayed(&self, provider: &Provider, call: Call, body: Bytes) -> Bytes {
         match provider.quirks.model_place {
-            ModelPlace::RawPredict => raw_predict::adapt(call, body),
+            ModelPlace::RawPredict => model_path::adapt(call, body),
             _ => body,
         }
     }

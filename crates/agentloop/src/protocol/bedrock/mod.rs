@@ -8,7 +8,6 @@ mod citations;
 mod decode;
 mod embed;
 mod encode;
-mod error;
 mod growing;
 mod message;
 mod models;
@@ -22,12 +21,12 @@ mod tools;
 mod usage;
 mod wire;
 
-use http::{HeaderMap, Uri};
+use http::Uri;
 
 use super::codec::{Codec, delegate};
 use super::{IdPattern, NamePattern, Order, Rules};
 use crate::chat::ChatRequest;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::percent;
 use crate::provider::Provider;
 use crate::provider::model::ModelTraits;
@@ -69,14 +68,6 @@ impl Codec for Bedrock {
 
     fn models_uri(&self, uri: &Uri) -> Option<Uri> {
         models::uri(uri)
-    }
-
-    fn decode_error(&self, provider: &str, status: u16, headers: &HeaderMap, body: &[u8]) -> Error {
-        error::decode(provider, status, headers, body)
-    }
-
-    fn decode_error_in_response(&self, provider: &str, body: &[u8]) -> Error {
-        error::in_body(provider, body)
     }
 
     fn describes_schemas(&self) -> bool {

@@ -6,12 +6,11 @@
 use http::Uri;
 use serde_json::Value;
 
-use super::error;
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelInfo;
 use crate::percent;
 use crate::protocol::json::read_value;
-use crate::protocol::{Encoded, ModelPage, error_body};
+use crate::protocol::{Encoded, ModelPage, error_body, exceptions};
 use crate::provider::Provider;
 
 /// The beginning of the hosts of Amazon that call models, and of those that manage them.
@@ -45,7 +44,7 @@ pub(super) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
     let next = match (models, profiles) {
         (None, None) => {
             if error_body::is_bare_error(body) || value.get("__type").is_some() {
-                return Err(error::in_body(&provider.name, body));
+                return Err(exceptions::in_body(&provider.name, body));
             }
             return Err(Error::new(ErrorKind::Protocol, "the response is not a list of models")
                 .with_provider(provider.name.as_ref())

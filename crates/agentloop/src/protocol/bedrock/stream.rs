@@ -1,29 +1,36 @@
 //! Reads the events of a stream or a complete body, and ends the response.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
 use super::decode::Decoder;
-use super::error;
 use super::wire::Wire;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
-use crate::protocol::{Decode, Emitter, Flow, Frame, error_body};
+use crate::protocol::{Decode, Emitter, Flow, Frame, error_body, exceptions};
+
+/// The events of a stream.
+const EVENTS: [&str; 6] = [
+    "messageStart",
+    "contentBlockStart",
+    "contentBlockDelta",
+    "contentBlockStop",
+    "messageStop",
+    "metadata",
+];
+
+type Events<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 
 impl Decode for Decoder {
     fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
-        for kind in ["exception:", "error:"] {
-            if let Some(name) = frame.event.strip_prefix(kind) {
-                return Err(error::of_frame(&self.context.provider.name, name, frame.data));
-            }
-        }
         let data = frame.data.trim_ascii();
         if data.is_empty() {
             return Ok(Flow::Continue);
         }
-        // No event of this protocol. What looks like an error is one.
         if frame.event.is_empty() {
-            return match error_body::is_bare_error(data) || has_error(data) {
-                true => Err(error::in_body(&self.context.provider.name, data)),
-                false => Ok(Flow::Continue),
-            };
+            return self.unnamed(data, emitter);
         }
         let mut wire = Wire::default();
         let Err(error) = fill_json(data, &mut wire) else {
@@ -60,6 +67,26 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
+    /// Reads a frame without a name. In streams of InvokeModel, the events of Nova models are fields of an object (recording
+    /// `bedrock-stream-empty-5921d44a`). Nothing else is an event, but what looks like an error is one.
+    fn unnamed(&mut self, data: &[u8], emitter: &mut Emitter) -> Result<Flow> {
+        let events: Events<'_> = serde_json::from_slice(data).unwrap_or_default();
+        let mut has_event = false;
+        for (name, event) in events {
+            if EVENTS.contains(&name.as_ref()) {
+                has_event = true;
+                let frame = Frame { event: name.as_ref(), data: event.get().as_bytes() };
+                if self.frame(&frame, emitter)? == Flow::Done {
+                    return Ok(Flow::Done);
+                }
+            }
+        }
+        match !has_event && (error_body::is_bare_error(data) || has_error(data)) {
+            true => Err(exceptions::in_body(&self.context.provider.name, data)),
+            false => Ok(Flow::Continue),
+        }
+    }
+
     fn event(&mut self, name: &str, wire: &mut Wire<'_>, emitter: &mut Emitter) -> Result<Flow> {
         let index = wire.index.0.unwrap_or(0);
         match name {
@@ -96,7 +123,7 @@ impl Decoder {
         let has_message = wire.output.0.as_ref().is_some_and(|output| output.message.0.is_some());
         if !has_message {
             return Err(match error_body::is_bare_error(body) || has_error(body) {
-                true => error::in_body(&self.context.provider.name, body),
+                true => exceptions::in_body(&self.context.provider.name, body),
                 false => {
                     Error::new(ErrorKind::Protocol, "the response has no message").with_raw(body)
                 }

@@ -11,7 +11,7 @@ use crate::protocol::fill::fill;
 use crate::protocol::json::read_value;
 use crate::protocol::lenient::{Int, List, Object};
 use crate::protocol::rest::{Kept, Rest};
-use crate::protocol::{Emitter, ReportedCost, error_body};
+use crate::protocol::{Emitter, ReportedCost, error_body, exceptions};
 use crate::provider::Provider;
 
 #[derive(Debug, Default)]
@@ -103,7 +103,7 @@ pub(super) fn decode_count(provider: &Provider, body: &[u8]) -> Result<u64> {
     let value = read_value(body).unwrap_or_default();
     value.get("inputTokens").and_then(Value::as_u64).ok_or_else(|| {
         if error_body::is_bare_error(body) {
-            return super::error::in_body(&provider.name, body);
+            return exceptions::in_body(&provider.name, body);
         }
         Error::new(ErrorKind::Protocol, "the response has no `inputTokens`")
             .with_provider(provider.name.as_ref())

@@ -65,7 +65,7 @@ pub(super) fn whole(item: &Item, part: &ContentPart) -> Value {
 pub(super) fn message(mut message: Item, piece: Value) -> Value {
     message.remove("refusal");
     message.remove("more");
-    message.insert("content".to_owned(), json!([piece]));
+    message.insert("content".to_owned(), Value::Array(vec![piece]));
     message.entry("role").or_insert_with(|| json!("assistant"));
     message.entry("status").or_insert_with(|| json!("completed"));
     Value::Object(message)

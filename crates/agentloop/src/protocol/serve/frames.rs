@@ -1,5 +1,7 @@
 //! Writes `application/vnd.amazon.eventstream`, the binary frames of Amazon. `framing` reads them.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use flate2::Crc;
 
@@ -31,6 +33,22 @@ pub(in crate::protocol) fn write_frame(headers: &[(&str, &str)], content: &[u8])
     frame.extend_from_slice(content);
     frame.extend_from_slice(&checksum(&frame).to_be_bytes());
     frame.into()
+}
+
+/// Writes server-sent events as the frames of InvokeModel: the data of each, in base64.
+pub(super) fn write_chunks(events: &[u8]) -> Bytes {
+    let mut frames = Vec::new();
+    for line in events.split(|byte| *byte == b'\n') {
+        let Some(data) = line.strip_prefix(b"data: ") else { continue };
+        let content = format!(r#"{{"bytes":"{}"}}"#, STANDARD.encode(data));
+        let headers = [
+            (":event-type", "chunk"),
+            (":content-type", "application/json"),
+            (":message-type", "event"),
+        ];
+        frames.extend_from_slice(&write_frame(&headers, content.as_bytes()));
+    }
+    frames.into()
 }
 
 /// Returns the beginning of a frame of this length.

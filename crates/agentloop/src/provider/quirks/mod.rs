@@ -182,6 +182,10 @@ quirk! {
         /// In its path, which is beside the last segment of the base URL: `…/anthropic/models/MODEL:rawPredict`. Vertex AI (anthropic
         /// SDK 2.9: `lib/vertex/_client.py`; ai-sdk google-vertex 5.0).
         RawPredict,
+        /// In its path: `/model/MODEL/invoke`. The path also says whether the response is streamed, in binary frames, and the body has what the
+        /// header `anthropic-beta` has elsewhere. Bedrock's InvokeModel (anthropic SDK 2.9: `lib/bedrock/_client.py`; recordings
+        /// `bedrock-stream-thinking-text-a0770deb` and `bedrock-stream-parallel-tool-calls-tool-call-40f257bf`).
+        Invoke,
     }
 }
 

@@ -9,13 +9,17 @@
 //! others, whose `api-version` is optional), ai-sdk azure 3.0.128 (one URL for all modalities), and openai SDK 3.51
 //! (`lib/azure.py`: which paths a deployment has). There are no recordings of them.
 
-use super::common::{hosted, names};
+use super::common::{hosted, names, restrict};
 use super::families::{claude, gpt};
 use super::openai::{LEAST_OUTPUT, MAKES, server_tools};
 use crate::chat::{Modality, Protocol};
+use crate::models::Action;
 use crate::provider::credential::CredentialSource;
 use crate::provider::quirks::{TokenCap, ToolResultImages, UserLabel};
 use crate::provider::{Auth, KeySource, Param, Provider};
+
+/// The deployments of Anthropic's models: their names are those of the models, unless a customer chooses others.
+const CLAUDE: &str = "*claude*";
 
 impl Provider {
     /// Returns the built-in provider `azure`: Azure OpenAI, with the key in `AZURE_OPENAI_API_KEY` and the name of the
@@ -67,6 +71,16 @@ impl Provider {
         .telemetry_name("azure.ai.openai");
         row.key = KeySource::EnvIfSet(names(["AZURE_OPENAI_API_KEY"]));
         row.credential = CredentialSource::Entra(Default::default());
-        claude::extend(gpt::extend(row))
+        for endpoint in &mut row.endpoints {
+            if endpoint.protocol == Protocol::Anthropic {
+                endpoint.models = names([CLAUDE]);
+            }
+        }
+        claude::extend(gpt::extend(row)).restriction(
+            restrict("azure-claude", Action::Speak(Protocol::Anthropic))
+                .models([CLAUDE])
+                .reason("the models of Anthropic have a protocol of their own")
+                .source("anthropic SDK 2.9: lib/foundry.py"),
+        )
     }
 }

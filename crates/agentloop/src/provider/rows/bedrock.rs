@@ -1,8 +1,10 @@
-//! Amazon Bedrock, under its Converse API.
+//! Amazon Bedrock, under its Converse API, and for Claude models also under InvokeModel in Anthropic's protocol.
 //!
 //! Sources, read on 2026-11-18: botocore 1.44.3 (`bedrock-runtime` of 2023-09-30: shapes, limits, exceptions), ai-sdk amazon-bedrock
 //! 4.0.186, langchain-aws 1.9.1 and the recordings of the wire `bedrock-converse`. What Claude models refuse is in
 //! [`families::claude`](super::families::claude).
+//!
+//! InvokeModel: anthropic SDK 2.9 (`lib/bedrock`) and the recordings of the wire `bedrock-invoke`.
 //!
 //! Its list of models has the models and the inference profiles. Embeddings are those of Amazon's Titan models and of
 //! Cohere's; each family has its own request.
@@ -12,14 +14,22 @@ use crate::chat::Effort;
 use crate::models::Action;
 use crate::provider::credential::{AwsSettings, CredentialSource};
 use crate::provider::model::{EffortField, EmbedBody, ForcedTools, ModelRule, NativeSchema};
-use crate::provider::quirks::ToolCallIds;
-use crate::provider::{Feature, KeySource, Param, Provider};
+use crate::provider::quirks::{ClientTools, ImageInput, ModelPlace, ServerToolQuirks, ToolCallIds};
+use crate::provider::{Auth, Feature, KeySource, Param, Provider};
+
+/// Where OpenAI's open models are served in its own protocol.
+const OPENAI_URL: &str = "https://bedrock-runtime.${AWS_REGION}.amazonaws.com/openai/v1";
+
+/// The version of Anthropic's protocol, in the body. It corresponds to `2023-06-01` elsewhere. anthropic SDK 2.9 sends `2026-10-21`, under
+/// which fewer parameters are accepted, and which Bedrock accepts for newer models only.
+const CLAUDE_VERSION: &str = "bedrock-2023-05-31";
 
 impl Provider {
     /// Returns the built-in provider `bedrock`: Amazon Bedrock, with a key of Bedrock in `AWS_BEARER_TOKEN_BEDROCK`, else with the credentials of
     /// Amazon Web Services. The region is that of `AWS_REGION`, or of the profile.
     ///
-    /// It needs the feature `bedrock`.
+    /// It needs the feature `bedrock`. Its own protocol is Converse. Claude models can also be called in Anthropic's, which is Bedrock's
+    /// InvokeModel: set `protocol` of a request.
     ///
     /// ```
     /// use agentloop::{AgentLoop, Provider};
@@ -32,7 +42,22 @@ impl Provider {
     /// ```
     pub fn bedrock() -> Self {
         let base_url = "https://bedrock-runtime.${AWS_REGION}.amazonaws.com";
+        let claude =
+            Self::anthropic_compatible("bedrock", base_url).auth(Auth::Bearer).quirks(|q| {
+                q.model_place = ModelPlace::Invoke;
+                q.images = ImageInput::DataOnly;
+                q.client_tools = ClientTools::Versioned;
+                q.server_tools = ServerToolQuirks::refused();
+            });
+        let claude = claude.default_field("anthropic_version", CLAUDE_VERSION);
         let mut row = Self::bedrock_compatible("bedrock", base_url)
+            .speaks_for(["*anthropic.claude*"], claude)
+            // Recordings bedrock-json-usage-cached-text-28ca1ca8 and bedrock-stream-multi-turn-tool-usage-cached-8f1b8949.
+            .speaks_for(
+                ["openai.*"],
+                Self::openai_compatible("bedrock", OPENAI_URL)
+                    .quirks(|q| q.server_tools = ServerToolQuirks::refused()),
+            )
             .makes([Feature::Thinking, Feature::Citations, Feature::ImageOutput])
             .restriction(
                 restrict("bedrock-ids", Action::ShortenIds(64))

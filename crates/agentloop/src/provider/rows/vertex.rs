@@ -75,7 +75,7 @@ impl Provider {
                     ..ServerToolQuirks::default().without_chat()
                 };
             })
-            .speaks_as(claude)
+            .speaks_for(["claude-*"], claude)
             .without_model_list()
             .makes(MAKES)
             .listing(|list| {

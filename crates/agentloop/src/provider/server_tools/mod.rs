@@ -205,7 +205,7 @@ pub(super) fn better_protocol(
         tools.iter().filter(sent).count()
     };
     let mut best = (taken(provider), None);
-    for endpoint in &provider.endpoints {
+    for endpoint in provider.endpoints.iter().filter(|endpoint| endpoint.serves(model)) {
         if best.0 == tools.len() {
             break;
         }

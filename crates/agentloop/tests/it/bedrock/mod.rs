@@ -1,6 +1,7 @@
 //! Amazon Bedrock's Converse: the form of requests, and what is read from odd streams.
 
 mod hostile;
+mod invoke;
 mod shapes;
 
 use agentloop::credential::{AwsCredential, AwsSettings};

@@ -1,9 +1,9 @@
 //! The laws over the traffic of Amazon Bedrock's Converse, and a second, naive reading of its wire.
 
-use agentloop::{ChatResponse, ErrorKind, ResponsePart};
+use agentloop::{ChatResponse, ResponsePart};
 use serde_json::Value;
 
-use crate::recordings::corpus::{Recording, recordings};
+use crate::recordings::corpus::Recording;
 
 laws_of!("bedrock-converse", crate::recordings::bedrock::agrees);
 
@@ -19,7 +19,7 @@ struct Sums {
 }
 
 /// Reads frames without looking at their checksums: the names of events, and their content.
-fn events(mut bytes: &[u8]) -> Vec<(String, Value)> {
+pub(crate) fn events(mut bytes: &[u8]) -> Vec<(String, Value)> {
     let mut events = Vec::new();
     let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap()) as usize;
     while bytes.len() >= 16 {
@@ -129,31 +129,4 @@ fn end(value: &Value, sums: &mut Sums) {
     if usage.is_object() {
         sums.counts = [usage["inputTokens"].as_u64(), usage["outputTokens"].as_u64()];
     }
-}
-
-/// InvokeModel is another API, with another format for each maker of models. Its errors are those of Converse, and the responses
-/// of Nova models are too.
-#[test]
-fn errors_and_nova_s_responses_of_invoke_model_are_read() {
-    let Some(recordings) = recordings("bedrock-invoke") else { return };
-    let mut seen = 0;
-    for recording in recordings {
-        let decoded = recording.decode();
-        if recording.status >= 400 {
-            let error = decoded.error.unwrap();
-            assert_eq!(error.status(), Some(recording.status), "{}", recording.id);
-            let expected = [ErrorKind::Auth, ErrorKind::InvalidRequest];
-            assert!(expected.contains(&error.kind()) && !error.message().is_empty(), "{error:?}");
-            seen += 1;
-        } else if recording.id == "bedrock-json-empty-7dd7b168" {
-            let response = decoded.response().unwrap();
-            assert!(response.choices[0].text().starts_with("We set off"));
-            assert_eq!(response.usage.prompt_tokens, Some(30));
-            seen += 1;
-        } else {
-            // Never a response that is empty.
-            assert!(decoded.error.is_some(), "{}", recording.id);
-        }
-    }
-    assert_eq!(seen, 3);
 }

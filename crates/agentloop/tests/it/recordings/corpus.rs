@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use agentloop::inspect::{self, DecodeOptions, HttpResponse};
-use agentloop::provider::Auth;
 use agentloop::{AgentLoop, ChatResponse, ChatStreamEvent, Error, Protocol, Provider};
 use serde_json::Value;
 
+#[derive(Clone)]
 pub(crate) struct Recording {
     pub(crate) id: String,
     pub(crate) provider: String,
@@ -21,8 +21,8 @@ pub(crate) struct Recording {
     pub(crate) folder: PathBuf,
 }
 
-/// The wires of chats, one for each protocol.
-pub(crate) const CHAT_WIRES: [&str; 7] = [
+/// The wires of chats: one for each protocol, and that of InvokeModel, which wraps three of them.
+pub(crate) const CHAT_WIRES: [&str; 8] = [
     "openai-chat",
     "openai-responses",
     "anthropic-messages",
@@ -30,6 +30,7 @@ pub(crate) const CHAT_WIRES: [&str; 7] = [
     "ollama-native",
     "cohere-v2",
     "bedrock-converse",
+    "bedrock-invoke",
 ];
 
 fn folder() -> Option<PathBuf> {
@@ -45,14 +46,15 @@ pub(crate) fn recordings(wire: &str) -> Option<Vec<Recording>> {
         for case in subfolders(&provider) {
             let meta: Value =
                 serde_json::from_slice(&std::fs::read(case.join("meta.json")).unwrap()).unwrap();
-            if meta["wire"] != wire {
+            let text = |name: &str| meta[name].as_str().map(str::to_owned);
+            let endpoint = text("endpoint").unwrap_or_default();
+            if wire_of(&meta, &endpoint) != wire {
                 continue;
             }
-            let text = |name: &str| meta[name].as_str().map(str::to_owned);
             found.push(Recording {
                 id: case.file_name().unwrap().to_string_lossy().into_owned(),
                 provider: text("provider").unwrap(),
-                protocol: protocol(wire),
+                protocol: protocol(wire, &endpoint),
                 model: text("model"),
                 status: u16::try_from(meta["status"].as_u64().unwrap()).unwrap(),
                 streaming: meta["streaming"].as_bool().unwrap(),
@@ -70,15 +72,27 @@ pub(crate) fn recordings(wire: &str) -> Option<Vec<Recording>> {
     Some(found)
 }
 
+/// The wire of a recording. The oldest models of InvokeModel complete texts, which is not a chat.
+fn wire_of<'a>(meta: &'a Value, endpoint: &str) -> &'a str {
+    let completes =
+        ["anthropic.claude-v2", "cohere.command-"].iter().any(|it| endpoint.contains(it));
+    match meta["wire"].as_str().unwrap() {
+        "bedrock-invoke" if completes => "bedrock-invoke-text",
+        wire => wire,
+    }
+}
+
 /// The protocol that a wire is.
-fn protocol(wire: &str) -> Protocol {
+fn protocol(wire: &str, endpoint: &str) -> Protocol {
     match wire {
+        "bedrock-invoke" if endpoint.contains("anthropic.") => Protocol::Anthropic,
+        "bedrock-invoke" if endpoint.contains("openai.") => Protocol::OpenAiChat,
         "anthropic-messages" => Protocol::Anthropic,
         "gemini" | "gemini-embed" => Protocol::Gemini,
         "openai-responses" => Protocol::OpenAiResponses,
         "ollama-native" => Protocol::Ollama,
         "cohere-v2" | "cohere-embed" => Protocol::Cohere,
-        "bedrock-converse" | "bedrock-invoke" => Protocol::Bedrock,
+        "bedrock-converse" | "bedrock-invoke" | "bedrock-invoke-text" => Protocol::Bedrock,
         _ => Protocol::OpenAiChat,
     }
 }
@@ -104,11 +118,6 @@ pub(crate) fn client() -> &'static AgentLoop {
             .env("VERTEX_PROJECT", "p")
             .provider(Provider::openai_compatible("other", "http://other.invalid/v1"))
             .provider(Provider::openai_compatible("openai-responses", "http://openai.invalid/v1"))
-            .provider(Provider::bedrock().base_url("http://bedrock.invalid").speaks(
-                Protocol::OpenAiChat,
-                "http://bedrock.invalid/openai/v1",
-                Auth::Bearer,
-            ))
             .build()
             .unwrap()
     })

@@ -1,9 +1,11 @@
 //! Laws that hold for every response.
 
+use std::borrow::Cow;
+
 use agentloop::{ChatStreamEvent, ErrorKind, Fold, Protocol};
 
-use crate::recordings::anthropic;
 use crate::recordings::corpus::Recording;
+use crate::recordings::{anthropic, invoke};
 use crate::support;
 
 type Law = Result<(), String>;
@@ -69,13 +71,17 @@ pub(crate) fn a_cut_stream_is_an_error(recording: &Recording) -> Law {
     for step in 0..40 {
         let at = length * step / 40;
         let decoded = recording.decode_bytes(&recording.body[..at], usize::MAX);
-        let text = String::from_utf8_lossy(&recording.body[..at]);
+        let text = match invoke::is_wrapped(recording) {
+            true => Cow::Owned(invoke::unwrapped(&recording.body[..at])),
+            false => String::from_utf8_lossy(&recording.body[..at]),
+        };
         let ended = match recording.protocol {
             Protocol::Anthropic => anthropic::says_why(&text),
             Protocol::Gemini => crate::recordings::gemini::says_why(&text),
             Protocol::OpenAiResponses => crate::recordings::responses::says_why(&text),
             Protocol::Ollama => crate::recordings::ollama::says_why(&text),
             Protocol::Cohere => text.contains(r#""type":"message-end""#),
+            Protocol::Bedrock if recording.id == invoke::NOVA => text.contains("messageStop"),
             Protocol::Bedrock => crate::recordings::bedrock::has_stopped(&recording.body[..at]),
             _ => text.contains("data: [DONE]") || says_why(&text),
         };

@@ -71,6 +71,7 @@ mod errors;
 mod features;
 mod gemini;
 mod history;
+mod invoke;
 mod laws;
 mod leaves;
 mod ollama;

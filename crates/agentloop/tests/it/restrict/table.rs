@@ -152,7 +152,7 @@ fn replaced_requests_match_the_api_descriptions() {
         };
         let mut request = case.request().lenient();
         if matches!(case.row.then, Action::Speak(_)) {
-            request = request.protocol(Protocol::OpenAiChat);
+            request = request.protocol(case.protocol);
         }
         let mut body: Value = body_of(&case.encode(&ai, &request));
         if case.protocol == Protocol::Gemini {

@@ -205,7 +205,7 @@ fn every_feature_of_every_provider_matches_the_description_of_its_protocol() {
                     Ok(encoded) => {
                         let mut body: Value = serde_json::from_str(encoded.body.get()).unwrap();
                         // There the path names the model, and the body the version.
-                        if spoken.quirks.model_place == ModelPlace::RawPredict
+                        if spoken.quirks.model_place != ModelPlace::Body
                             && let Some(body) = body.as_object_mut()
                         {
                             assert!(body.remove("anthropic_version").is_some());

@@ -3,7 +3,7 @@
 use http::{HeaderMap, Method};
 use serde_json::{Map, Value};
 
-use super::super::raw_predict;
+use super::super::model_path;
 use super::{blocks, messages, settings, tools};
 use crate::chat::{ChatMessage, ChatRequest, MessageContent, Stop};
 use crate::error::{Error, Result};
@@ -15,13 +15,14 @@ use crate::protocol::serve::{Operation, ServedChat, StreamFraming, refused};
 /// request, so it would invalidate the prompt cache of any provider but Anthropic, which removes it.
 const BILLING_HEADER: &str = "x-anthropic-billing-header:";
 
-/// Returns what a call asks for, by its method, the end of its path and the version that it names. Both forms of paths are known: that of
-/// Anthropic, and that of Vertex AI, which names the model.
+/// Returns what a call asks for, by its method, the end of its path and the version that it names. All forms of paths are known: that of
+/// Anthropic, and those of Vertex AI and Bedrock, which name the model.
 pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     if method == Method::POST {
-        if let Some((_, is_count)) = raw_predict::read_path(path) {
-            return Some(if is_count { Operation::Count } else { Operation::Chat });
+        if let Some(named) = model_path::read(path) {
+            let is_chat = named.model.is_some();
+            return Some(if is_chat { Operation::Chat } else { Operation::Count });
         }
         return if path.ends_with("/messages") {
             Some(Operation::Chat)
@@ -47,10 +48,16 @@ pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<
 /// When the body is not a JSON object, or a known field has a form that cannot be read.
 pub(super) fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
     let mut fields = read_object(body)?;
-    if let Some((model, is_count)) = raw_predict::read_path(path) {
+    let mut framing = StreamFraming::Events;
+    if let Some(named) = model_path::read(path) {
         fields.remove("anthropic_version");
-        if !is_count {
+        if let Some(model) = named.model {
             fields.insert("model".to_owned(), model.into());
+        }
+        if let Some(streams) = named.invoked {
+            fields.remove("anthropic_beta");
+            fields.insert("stream".to_owned(), streams.into());
+            framing = StreamFraming::Chunks;
         }
     }
     if fields.any("thread").is_some() {
@@ -59,7 +66,7 @@ pub(super) fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
     let mut notes = Notes::default();
     let (request, stream) = read(&mut fields, &mut notes)?;
     // The protocol always reports usage.
-    Ok(ServedChat::new(request, fields, stream, StreamFraming::Events, notes))
+    Ok(ServedChat::new(request, fields, stream, framing, notes))
 }
 
 /// Returns the error that makes an SDK repeat a request with the whole conversation instead of a reference to it. The SDKs

@@ -22,8 +22,8 @@ use crate::protocol::serve::{
 pub(super) struct Server;
 
 impl Serve for Server {
-    fn route(&self, method: &Method, path: &str, _: &HeaderMap) -> Option<Operation> {
-        request::route(method, path)
+    fn route(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
+        request::route(method, path, headers)
     }
 
     fn framing(&self) -> StreamFraming {

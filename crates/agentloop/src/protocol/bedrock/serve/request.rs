@@ -1,6 +1,6 @@
 //! Reads requests. Unknown fields are kept.
 
-use http::Method;
+use http::{HeaderMap, Method};
 use serde_json::{Map, Value};
 
 use super::super::params::OF_MODEL;
@@ -17,8 +17,8 @@ use crate::protocol::serve::{Operation, Reply, ServedChat, ServedEmbed, StreamFr
 
 type Fields = Map<String, Value>;
 
-/// Returns what a call asks for, by its method and its path.
-pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
+/// Returns what a call asks for, by its method, its path, and the version of Anthropic's protocol, in which InvokeModel can be called too.
+pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     if method == Method::GET {
         return if path.ends_with("/foundation-models") {
@@ -34,7 +34,7 @@ pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
         "converse" | "converse-stream" => Some(Operation::Chat),
         "count-tokens" => Some(Operation::Count),
         // The body is that of the model's family. Only those of embeddings are read.
-        "invoke" => Some(Operation::Embed),
+        "invoke" if !headers.contains_key("anthropic-version") => Some(Operation::Embed),
         _ => None,
     }
 }

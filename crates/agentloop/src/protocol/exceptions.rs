@@ -1,11 +1,11 @@
-//! Errors: exceptions with a name, in a header of the response or of a frame. Only this protocol has them.
+//! Errors of Amazon's services: exceptions with a name, in a header of the response or of a frame, whatever the protocol is.
 
 use http::HeaderMap;
 use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind};
-use crate::protocol::error_body;
 use crate::protocol::json::read_value;
+use crate::protocol::{Frame, error_body};
 
 /// An exception: its name, its status, and its kind if the status does not determine it.
 struct Exception {
@@ -40,8 +40,8 @@ fn known(name: &str) -> Option<&'static Exception> {
     EXCEPTIONS.iter().find(|known| known.name.eq_ignore_ascii_case(name))
 }
 
-/// Returns the error of a response with that status.
-pub(super) fn decode(provider: &str, status: u16, headers: &HeaderMap, body: &[u8]) -> Error {
+/// Returns the error of a response with that status. One without an exception is that of any other service.
+pub(crate) fn decode(provider: &str, status: u16, headers: &HeaderMap, body: &[u8]) -> Error {
     let error = error_body::of_status(provider, status, headers, body);
     let header = headers.get("x-amzn-errortype").and_then(|value| value.to_str().ok());
     match header.map(bare).filter(|name| !name.is_empty()) {
@@ -51,12 +51,20 @@ pub(super) fn decode(provider: &str, status: u16, headers: &HeaderMap, body: &[u
 }
 
 /// Returns the error that is inside a response of status 200.
-pub(super) fn in_body(provider: &str, body: &[u8]) -> Error {
+pub(crate) fn in_body(provider: &str, body: &[u8]) -> Error {
     refined_by_body(error_body::in_body(provider, body), body)
 }
 
-/// Returns the error of a frame that is an exception: `name` is its type, `data` its content.
-pub(super) fn of_frame(provider: &str, name: &str, data: &[u8]) -> Error {
+/// Returns the error of a frame, if it is an exception.
+#[inline]
+pub(super) fn in_frame(provider: &str, frame: &Frame<'_>) -> Option<Error> {
+    let event = frame.event;
+    let name = event.strip_prefix("exception:").or_else(|| event.strip_prefix("error:"))?;
+    Some(of_frame(provider, name, frame.data))
+}
+
+/// Returns the error of an exception: `name` is its type, `data` its content.
+fn of_frame(provider: &str, name: &str, data: &[u8]) -> Error {
     let value = read_value(data).unwrap_or_default();
     let text = String::from_utf8_lossy(data);
     let message = value.get("message").or_else(|| value.get("Message")).and_then(Value::as_str);
