@@ -83,7 +83,7 @@ REASONS = {
     "agentloop::protocol::serve::Operation": "the result of `serve::route`",
     "agentloop::protocol::serve::Served*": "the results of `serve::read_chat` and `serve::read_embed`",
     "agentloop::protocol::serve::write_embed": "takes what `serve::read_embed` returned",
-    "agentloop::provider::Bends": "a field of `Endpoint`",
+    "agentloop::provider::endpoint::Bends": "a field of `Endpoint`",
     "agentloop::provider::capability::Feature*": "the example of `Provider::supports` asks for one",
     "agentloop::provider::model::*": "a setting of `ModelRule`, whose example sets one",
     "agentloop::provider::quirks::*": "a field of `Quirks`, whose example sets one",

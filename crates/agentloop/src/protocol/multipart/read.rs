@@ -35,6 +35,15 @@ fn invalid(what: impl Into<String>) -> Error {
 
 /// Reads the parts of a form (`multipart/form-data`). `content_type` is the value of the header of that name.
 ///
+/// ```
+/// use agentloop::protocol::serve::read_form;
+///
+/// let body = "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nx\r\n--b--\r\n";
+/// assert_eq!(read_form("multipart/form-data; boundary=b", &body.into())?.len(), 1);
+/// assert!(read_form("multipart/form-data; boundary=b", &body[..9].to_owned().into()).is_err());
+/// # Ok::<(), agentloop::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// Fails if the form cannot be read, is cut off, or has more than [`MAX_FORM_PARTS`] parts.
