@@ -90,7 +90,11 @@ impl Inner {
 /// Adds to the error of a missing credential that a key can be set instead.
 pub(super) fn or_a_key(provider: &Provider, error: Error) -> Error {
     let variables = provider.key.variables();
-    if error.kind() != ErrorKind::MissingKey || variables.is_empty() {
+    let names = |hint: &str| variables.iter().any(|name| hint.contains(name.as_ref()));
+    if error.kind() != ErrorKind::MissingKey
+        || variables.is_empty()
+        || error.hint().is_some_and(names)
+    {
         return error;
     }
     let hint = error.hint().map(|hint| format!("{hint}; ")).unwrap_or_default();

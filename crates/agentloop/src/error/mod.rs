@@ -319,7 +319,12 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(provider) = self.provider() {
+        let names = |provider: &&str| {
+            let rest = self.0.message.strip_prefix(provider);
+            rest.is_some_and(|rest| rest.starts_with(' '))
+        };
+        // Many messages begin with the name already.
+        if let Some(provider) = self.provider().filter(|provider| !names(provider)) {
             write!(f, "{provider}: ")?;
         }
         f.write_str(&self.0.message)?;

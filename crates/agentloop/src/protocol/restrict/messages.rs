@@ -77,8 +77,8 @@ pub(super) fn any_refused(
 }
 
 impl Restricted<'_> {
-    /// Refuses media with an error, or leaves them out with a warning if the caller is lenient. The result of a tool is
-    /// nothing that the caller chose: there a remark takes their place.
+    /// Refuses media with an error, or leaves them out with a warning if the caller is lenient. The results of tools, and what another model
+    /// generated, are nothing that the caller chose: they are left out, and in the result of a tool a remark takes their place.
     pub(super) fn refuse_media(
         &mut self,
         row: &Restriction,
@@ -90,6 +90,7 @@ impl Restricted<'_> {
         let reason = super::reason(row);
         for (at, message) in self.request.to_mut().messages.iter_mut().enumerate() {
             let of_tool = message.role == Role::Tool;
+            let is_chosen = !of_tool && message.role != Role::Assistant;
             let Some(MessageContent::Parts(parts)) = &mut message.content else { continue };
             let before = std::mem::take(parts);
             for (part_at, part) in before.into_iter().enumerate() {
@@ -98,7 +99,7 @@ impl Restricted<'_> {
                     continue;
                 }
                 let subject = format!("messages[{at}].content[{part_at}]");
-                if strict || !(lenient || of_tool) {
+                if strict || (is_chosen && !lenient) {
                     return Err(Refusal::new(reason.as_ref()).into_error(&subject, &provider.name));
                 }
                 if of_tool {

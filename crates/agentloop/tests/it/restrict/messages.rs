@@ -119,6 +119,24 @@ fn ollama_gets_no_gif() {
     assert_eq!(warnings.len(), 1, "{warnings:?}");
 }
 
+/// Found by fuzzing: a conversation with a generated image of an odd type could not be continued with another provider.
+#[test]
+fn an_image_that_another_model_generated_is_left_out_if_its_type_is_refused() {
+    for model in ["ollama/llava", "anthropic/claude-sonnet-4-5"] {
+        for data in ["image/gif;base64,R0lGODlhAQABAAAAACw=", "image/;base64,iVBORw0KGgo="] {
+            let image = ContentPart::image_url(format!("data:{data}"));
+            for parts in [vec![image.clone()], vec![ContentPart::text("Look"), image]] {
+                let mut message = ChatMessage::assistant("");
+                message.content = Some(agentloop::MessageContent::Parts(parts));
+                let request = ask(model).message(message).user("Go on");
+                inspect::encode(&client(), &request, false).unwrap();
+                let strict = inspect::encode(&client(), &request.strict(), false);
+                assert!(strict.is_err() || model.contains("claude"), "{model} {data}");
+            }
+        }
+    }
+}
+
 #[test]
 fn instructions_have_the_role_that_the_model_knows() {
     for (model, role) in [
