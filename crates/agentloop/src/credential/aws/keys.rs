@@ -9,6 +9,7 @@ use crate::calendar::read_rfc3339;
 use crate::credential::refresh::Fetched;
 use crate::error::{Error, ErrorKind, Result};
 use crate::secret::Secret;
+use crate::secret::echo::Echo;
 
 /// The keys that requests are signed with.
 #[derive(Clone, Debug)]
@@ -81,8 +82,12 @@ pub(super) fn read_served(body: &[u8], service: &str) -> Result<Fetched<Keys>> {
         let why = served.message.or(served.code).unwrap_or_default();
         let why: String = why.chars().take(MAX_SHOWN).collect();
         let message = format!("{service} has no credentials: {why}");
-        return Err(Error::new(ErrorKind::Auth, message)
-            .with_hint("check the role that is attached to this machine or task"));
+        let mut error = Error::new(ErrorKind::Auth, message)
+            .with_hint("check the role that is attached to this machine or task");
+        // A text could repeat the keys beside it.
+        let keys = [served.access_key_id, served.secret_access_key, served.token];
+        keys.iter().flatten().for_each(|key| error.hide(&Echo::of(key.expose())));
+        return Err(error);
     }
     let expires = served.expiration.as_deref().map(|text| read_end(text, service)).transpose()?;
     fetched(&served.access_key_id, &served.secret_access_key, &served.token, expires)
@@ -192,6 +197,8 @@ mod tests {
             br#"{"AccessKeyId":"AK","SecretAccessKey":"SKSK","Expiration":7}"#,
             br#"{"AccessKeyId":{"a":1},"SecretAccessKey":"SKSK"}"#,
             br#"{"roleCredentials":{"accessKeyId":"AK","secretAccessKey":"SKSK","expiration":-1}}"#,
+            br#"{"Code":"SKSKSKSK","AccessKeyId":"AK","SecretAccessKey":"SKSKSKSK"}"#,
+            br#"{"Code":"no","Message":"not SKSKSKSK","SecretAccessKey":"SKSKSKSK"}"#,
         ] {
             for error in [read_served(body, "a").err(), read_signed_on(body, "b").err()] {
                 let error = error.unwrap();
