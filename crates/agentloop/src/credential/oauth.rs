@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::refresh::Fetched;
-use super::service::{Ask, FORM, Responded, form, is_code, status_error};
+use super::service::{Ask, FORM, Responded, form, is_code, read_object, status_error};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{DEFAULT_TOKEN_LIFETIME, MAX_TOKEN_BYTES, MAX_TOKEN_LIFETIME};
 use crate::secret::Secret;
@@ -53,7 +53,7 @@ pub(super) fn read_token(body: &[u8], service: &str) -> Result<Fetched<Secret>> 
             format!("the response of {service} has no token that can be read"),
         )
     };
-    let issued: Issued = serde_json::from_slice(body).map_err(|_| unreadable())?;
+    let issued: Issued = read_object(body).ok_or_else(unreadable)?;
     let is_bearer = |kind: &str| kind.eq_ignore_ascii_case("bearer");
     if !issued.token_type.as_deref().is_none_or(is_bearer) {
         return Err(unreadable());

@@ -43,6 +43,7 @@ fn what_is_not_a_token_is_an_error_that_shows_none_of_it() {
     let deep = "[".repeat(500) + &"]".repeat(500);
     let deep = format!(r#"{{"access_token":"SECRET","expires_in":{deep}}}"#);
     for body in [
+        r#"["SECRET","Bearer"]"#,
         "",
         "<html>",
         "[]",

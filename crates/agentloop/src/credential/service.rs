@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Uri};
+use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -23,6 +24,16 @@ pub(super) static METADATA: LazyLock<Arc<dyn Transport>> = LazyLock::new(|| {
 /// Reaches the services of the public network.
 pub(super) static WEB: LazyLock<Arc<dyn Transport>> =
     LazyLock::new(|| Arc::new(HttpTransport::new()));
+
+/// Reads a JSON object. `None` for everything else, also for an array: serde would take its elements for the fields in their order, so a
+/// key could be read as the reason of a failure, which errors show.
+pub(super) fn read_object<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
+    let body = body.trim_ascii_start();
+    if !body.starts_with(b"{") {
+        return None;
+    }
+    serde_json::from_slice(body).ok()
+}
 
 /// A request to a service that returns keys or tokens. Redirects are not followed.
 pub(super) struct Ask<'a> {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::xml;
 use crate::calendar::read_rfc3339;
 use crate::credential::refresh::Fetched;
+use crate::credential::service::read_object;
 use crate::error::{Error, ErrorKind, Result};
 use crate::secret::Secret;
 use crate::secret::echo::Echo;
@@ -77,7 +78,7 @@ struct RoleCredentials {
 
 /// Reads keys from the body of a response of `service`.
 pub(super) fn read_served(body: &[u8], service: &str) -> Result<Fetched<Keys>> {
-    let served: Served = serde_json::from_slice(body).map_err(|_| unreadable(service))?;
+    let served: Served = read_object(body).ok_or_else(|| unreadable(service))?;
     if served.code.as_deref().is_some_and(|code| code != "Success") {
         let why = served.message.or(served.code).unwrap_or_default();
         let why: String = why.chars().take(MAX_SHOWN).collect();
@@ -96,7 +97,7 @@ pub(super) fn read_served(body: &[u8], service: &str) -> Result<Fetched<Keys>> {
 
 /// Reads keys that a program printed (`credential_process`).
 pub(super) fn read_printed(output: &[u8], program: &str) -> Result<Fetched<Keys>> {
-    let printed: Printed = serde_json::from_slice(output).map_err(|_| unreadable(program))?;
+    let printed: Printed = read_object(output).ok_or_else(|| unreadable(program))?;
     if printed.version != 1 {
         let message = format!("{program} printed keys whose `Version` is not 1");
         return Err(Error::new(ErrorKind::Auth, message));
@@ -141,7 +142,7 @@ fn read_end(text: &str, service: &str) -> Result<SystemTime> {
 
 /// Reads keys from the body of a response of the single sign-on.
 pub(super) fn read_signed_on(body: &[u8], service: &str) -> Result<Fetched<Keys>> {
-    let signed_on: SignedOn = serde_json::from_slice(body).map_err(|_| unreadable(service))?;
+    let signed_on: SignedOn = read_object(body).ok_or_else(|| unreadable(service))?;
     let role = signed_on.role_credentials;
     let at = |ms: u64| UNIX_EPOCH.checked_add(Duration::from_millis(ms));
     let expires = role.expiration.filter(|ms| *ms > 0).and_then(at);
@@ -192,6 +193,8 @@ mod tests {
             b"<html>",
             b"[]",
             b"{}",
+            br#"["SKSKSKSK"]"#,
+            br#" ["Success","","AK","SKSKSKSK"]"#,
             br#"{"AccessKeyId":"AK","SecretAccessKey":" "}"#,
             br#"{"AccessKeyId":"AK","SecretAccessKey":"SKSK","Expiration":"tomorrow"}"#,
             br#"{"AccessKeyId":"AK","SecretAccessKey":"SKSK","Expiration":7}"#,
