@@ -42,6 +42,17 @@ impl Inner {
         let target = resolve(&self.registry, first, None)?;
         let provider = self.registry.provider(&target.provider.name)?;
         batches::check(&provider)?;
+        // A batch is processed where it is submitted. Azure serves Claude at another URL, whose batches it does not have.
+        if target.provider.base_url != provider.base_url {
+            let message = format!(
+                "{} has no batches of requests in the protocol {}",
+                provider.name,
+                target.provider.protocol.name()
+            );
+            return Err(Error::new(ErrorKind::Unsupported, message)
+                .with_provider(provider.name.as_ref())
+                .with_model(target.model.as_str()));
+        }
         let mut batch = Batch {
             provider: provider.name.to_string(),
             protocol: target.provider.protocol,

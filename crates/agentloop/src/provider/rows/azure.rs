@@ -7,7 +7,9 @@
 //! anthropic SDK 2.8 (Foundry), and the recordings `azure-*`. Tokens instead of keys: azure-identity 1.27. Images, speech and
 //! transcripts, read on 2026-11-18: learn.microsoft.com (Azure OpenAI in Microsoft Foundry, v1 REST API: `/openai/v1/audio/speech` and
 //! others, whose `api-version` is optional), ai-sdk azure 3.0.128 (one URL for all modalities), and openai SDK 3.51
-//! (`lib/azure.py`: which paths a deployment has). There are no recordings of them.
+//! (`lib/azure.py`: which paths a deployment has). There are no recordings of them. Files and batches, read on 2026-11-18:
+//! learn.microsoft.com (Microsoft Foundry REST reference: `/openai/v1/batches`, whose endpoints are `/v1/chat/completions`,
+//! `/v1/responses` and others).
 
 use super::common::{hosted, names, restrict};
 use super::families::{claude, gpt};
@@ -15,7 +17,7 @@ use super::openai::{LEAST_OUTPUT, MAKES, server_tools};
 use crate::chat::{Modality, Protocol};
 use crate::models::Action;
 use crate::provider::credential::CredentialSource;
-use crate::provider::quirks::{TokenCap, ToolResultImages, UserLabel};
+use crate::provider::quirks::{BatchApi, FileApi, TokenCap, ToolResultImages, UserLabel};
 use crate::provider::{Auth, KeySource, Param, Provider};
 
 /// The deployments of Anthropic's models: their names are those of the models, unless a customer chooses others.
@@ -46,6 +48,10 @@ impl Provider {
             q.token_cap = TokenCap::MaxCompletionTokens;
             q.embeddings = gpt::embeddings();
             q.server_tools = server_tools();
+            // Azure does not have OpenAI's purpose "user_data" (learn.microsoft.com: Responses API).
+            q.storage.files = FileApi::PurposeForm;
+            q.storage.purpose = Some("assistants".into());
+            q.storage.batches = BatchApi::InputFile;
         })
         // Unknown parameters are refused, as by OpenAI itself.
         .strip([Param::TopK])

@@ -2,10 +2,11 @@
 //!
 //! Sources, read on 2026-11-16: platform.moonshot.ai (guides "Using thinking models" and "Use the web search tool").
 //! There are no recordings of its own API, only of its models at other providers. The page of keys is named in kimi.com
-//! (help: "Kimi API overview"), read on 2026-11-16.
+//! (help: "Kimi API overview"), read on 2026-11-16. Files and batches, read on 2026-11-18: platform.kimi.com (guide "Use the
+//! batch API"; the models kimi-k2.5 and kimi-k2.6, one model for each batch) and its API description of `/v1/batches`.
 
 use super::common::{hosted, names};
-use crate::provider::quirks::{ReasoningEcho, ServerToolQuirks};
+use crate::provider::quirks::{BatchApi, FileApi, ReasoningEcho, ServerToolQuirks};
 use crate::provider::{Feature, Provider};
 
 impl Provider {
@@ -27,6 +28,9 @@ impl Provider {
                     chat: Some(names(["builtin_function"])),
                     ..ServerToolQuirks::refused()
                 };
+                q.storage.files = FileApi::PurposeForm;
+                q.storage.purpose = Some("file-extract".into());
+                q.storage.batches = BatchApi::InputFile;
             })
             .without_embeddings()
             .makes([Feature::Thinking])

@@ -5,15 +5,17 @@
 //!
 //! Sources, read on 2026-11-15: docs.perplexity.ai (OpenAI compatibility), perplexityai/api-platform-developers
 //! (`models-and-presets.md`, `request-mapping.md`), perplexityai SDK 0.46 for Python, and the recordings `perplexity-*`,
-//! all of the Chat endpoint. The page of keys is named in ppl-ai/api-cookbook of 2025-08, read on 2026-11-16.
+//! all of the Chat endpoint. The page of keys is named in ppl-ai/api-cookbook of 2025-08, read on 2026-11-16. Files and
+//! batches, read on 2026-11-18: perplexityai SDK 0.46.1 (`BatchesResource`: requests of the Responses protocol only; files have
+//! one purpose).
 
 use super::common::{clamp, hosted, metadata, restrict};
 use crate::chat::{Effort, Protocol};
 use crate::models::{Action, Condition, Restriction};
 use crate::provider::model::{ModelRule, ThinkTags};
 use crate::provider::quirks::{
-    AudioInputForm, CodeExecutionForm, EmbeddingEncoding, EmbeddingQuirks, FileInputForm,
-    IncludeForm, ItemForm, JsonSchemaSupport, ReasoningTokens, ServerToolQuirks, StreamUsage,
+    AudioInputForm, BatchApi, CodeExecutionForm, EmbeddingEncoding, EmbeddingQuirks, FileApi,
+    FileInputForm, IncludeForm, ItemForm, JsonSchemaSupport, ReasoningTokens, ServerToolQuirks, StreamUsage,
     TextFormat, ToolResultImages, WebFetchForm, WebSearchForm,
 };
 use crate::provider::{Feature, Param, Provider};
@@ -48,6 +50,9 @@ impl Provider {
                 q.files = FileInputForm::Refused;
                 q.efforts = Some(EFFORTS.into());
                 q.embeddings = embeddings();
+                q.storage.files = FileApi::PurposeForm;
+                q.storage.purpose = Some("batch".into());
+                q.storage.batches = BatchApi::InputFile;
                 q.server_tools = ServerToolQuirks {
                     web_search: WebSearchForm::DomainFilter,
                     web_fetch: WebFetchForm::FetchUrl,

@@ -64,7 +64,7 @@ async fn every_provider_with_batches_returns_the_results_in_the_order_of_the_req
         }
         seen += 1;
     }
-    assert_eq!(seen, 10, "OpenAI, Anthropic, Google, Mistral, Groq, Together, four simulated");
+    assert_eq!(seen, 14, "ten built-in providers, four simulated");
 }
 
 #[tokio::test]
@@ -182,6 +182,25 @@ async fn requests_that_cannot_be_in_one_batch_are_refused_before_anything_is_sen
     ] {
         let error = ai.batches().prepare(&requests).await.unwrap_err();
         assert!(error.message().starts_with(message), "{error}");
+    }
+    assert!(simulator.requests().is_empty());
+}
+
+#[tokio::test]
+async fn requests_of_a_protocol_at_another_url_cannot_be_in_a_batch() {
+    let simulator = Simulator::new();
+    for (provider, model, protocol) in [
+        (Provider::azure(), "azure/claude-sonnet-4-5", None),
+        (Provider::perplexity(), "perplexity/sonar", Some(Protocol::OpenAiChat)),
+    ] {
+        let ai = client(simulator.simulate(provider));
+        let mut request = ChatRequest::new(model).user("Hi");
+        if let Some(protocol) = protocol {
+            request = request.protocol(protocol);
+        }
+        let error = ai.batches().prepare(&[request]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert!(error.message().contains("has no batches of requests in the protocol"), "{error}");
     }
     assert!(simulator.requests().is_empty());
 }
