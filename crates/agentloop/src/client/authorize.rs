@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request as HttpRequest, Response as HttpResponse};
+use tokio::time::Instant;
 
 use super::Inner;
 use super::secrets::RequestSecrets;
@@ -73,11 +74,12 @@ impl Inner {
         loop {
             let mut authorized = http.clone();
             credential.authorize(&mut authorized, Environment::new(&look_up)).await?;
+            let since = Instant::now().into_std();
             secrets.add(&authorized);
             let response = transport.send(authorized, options).await?;
             let status = response.status().as_u16();
             let is_refused = matches!(status, 401 | 403);
-            let refused = || Refused { status, headers: response.headers() };
+            let refused = || Refused { status, headers: response.headers(), authorized: since };
             if is_first && is_refused && credential.refused(refused()) {
                 is_first = false;
                 continue;

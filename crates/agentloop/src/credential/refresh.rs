@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{CREDENTIAL_AHEAD, CREDENTIAL_AHEAD_WAIT, CREDENTIAL_RETRY, CREDENTIAL_WAIT};
@@ -98,7 +98,9 @@ impl<T> Refreshing<T> {
             }
             State::Missing => {
                 let seen = lock(&self.held).attempts;
-                let waiting = timeout(CREDENTIAL_WAIT, self.flight.lock());
+                // Waiting for others and an attempt of its own are one wait.
+                let end = Instant::now() + CREDENTIAL_WAIT;
+                let waiting = timeout_at(end, self.flight.lock());
                 let _flight = waiting.await.map_err(|_| too_slow(CREDENTIAL_WAIT))?;
                 if let State::Fresh(value) | State::Due(value) = self.state() {
                     return Ok(value);
@@ -109,16 +111,21 @@ impl<T> Refreshing<T> {
                 };
                 match failed {
                     Some(error) => Err(error),
-                    None => self.attempt(fetch(), CREDENTIAL_WAIT).await,
+                    None => self.attempt(fetch(), end.duration_since(Instant::now())).await,
                 }
             }
         }
     }
 
-    /// Forgets the value if it is older than `age`. Returns whether it did.
-    pub(super) fn forget(&self, age: Duration) -> bool {
+    /// Forgets the value that a request was authorized with, if it is older than `age`. Returns whether the request is worth authorizing
+    /// again: the value is forgotten, or another call has had it replaced since.
+    pub(super) fn forget(&self, authorized: std::time::Instant, age: Duration) -> bool {
         let mut held = lock(&self.held);
-        let is_old = held.kept.as_ref().is_some_and(|kept| kept.since.elapsed() >= age);
+        let Some(kept) = &held.kept else { return true };
+        if kept.since.into_std() > authorized {
+            return true;
+        }
+        let is_old = kept.since.elapsed() >= age;
         if is_old {
             held.kept = None;
         }
@@ -144,13 +151,16 @@ impl<T> Refreshing<T> {
         fetch: impl Future<Output = Result<Fetched<T>>>,
         wait: Duration,
     ) -> Result<Arc<T>> {
-        let fetched = match timeout(wait, fetch).await {
-            Ok(fetched) => fetched.and_then(keep),
-            Err(_) => Err(too_slow(wait)),
-        };
+        let fetched = timeout(wait, fetch).await;
         let mut held = lock(&self.held);
-        held.attempts = held.attempts.wrapping_add(1);
         held.next = Instant::now().checked_add(CREDENTIAL_RETRY);
+        let fetched = match fetched {
+            Ok(fetched) => fetched.and_then(keep),
+            // Others that wait may have more time than this caller had, so its error is not theirs.
+            Err(_) if wait < CREDENTIAL_WAIT => return Err(too_slow(CREDENTIAL_WAIT)),
+            Err(_) => Err(too_slow(CREDENTIAL_WAIT)),
+        };
+        held.attempts = held.attempts.wrapping_add(1);
         match fetched {
             Ok(kept) => {
                 let value = Arc::clone(&kept.value);

@@ -166,9 +166,51 @@ async fn a_value_that_expires_soon_is_not_replaced_at_every_call() {
 async fn a_value_that_was_just_obtained_is_not_forgotten() {
     let (cache, source) = (Refreshing::default(), Source::default());
     cache.get(|| source.number()).await.unwrap();
-    assert!(!cache.forget(Duration::from_secs(30)));
+    let forget = || cache.forget(Instant::now().into_std(), Duration::from_secs(30));
+    assert!(!forget());
     advance(Duration::from_secs(30)).await;
-    assert!(cache.forget(Duration::from_secs(30)));
-    assert!(!cache.forget(Duration::from_secs(30)));
+    assert!(forget());
     assert_eq!(*cache.get(|| source.number()).await.unwrap(), 2);
+    assert!(!forget());
+}
+
+/// Found by 20 concurrent calls whose token was revoked: the first one replaced it, and the others failed.
+#[tokio::test(start_paused = true)]
+async fn requests_with_a_value_that_another_call_has_replaced_are_worth_sending_again() {
+    let (cache, source) = (Refreshing::default(), Source::default());
+    cache.get(|| source.number()).await.unwrap();
+    advance(Duration::from_secs(60)).await;
+    let authorized = Instant::now().into_std();
+    advance(Duration::from_secs(1)).await;
+    let age = Duration::from_secs(30);
+    assert!(cache.forget(authorized, age));
+    assert!(cache.forget(authorized, age), "the first call has not replaced it yet");
+    assert_eq!(*cache.get(|| source.number()).await.unwrap(), 2);
+    assert!(cache.forget(authorized, age), "it is replaced");
+    assert_eq!(*cache.get(|| source.number()).await.unwrap(), 2, "the new one stays");
+}
+
+/// A caller whose leader was cancelled late began its own wait again, and waited for 30 seconds.
+#[tokio::test(start_paused = true)]
+async fn a_caller_waits_no_longer_if_others_are_cancelled_while_it_waits() {
+    let cache = Refreshing::<u32>::default();
+    let began = Instant::now();
+    let hanging = std::future::pending::<Result<Fetched<u32>>>;
+    let leader = timeout(CREDENTIAL_WAIT - Duration::from_secs(1), cache.get(hanging));
+    let waiter = async {
+        sleep(Duration::from_secs(1)).await;
+        let waited = Instant::now();
+        (cache.get(hanging).await, waited.elapsed())
+    };
+    // It came later, and has time for an attempt of its own.
+    let later = async {
+        sleep(Duration::from_secs(10)).await;
+        cache.get(|| async { Ok(valid_for(7, HOUR)) }).await
+    };
+    let (cancelled, (waiter, waited), later) = tokio::join!(leader, waiter, later);
+    assert!(cancelled.is_err());
+    assert_eq!(waiter.unwrap_err().kind(), ErrorKind::Timeout);
+    assert!(waited <= CREDENTIAL_WAIT + Duration::from_millis(10), "{waited:?}");
+    assert_eq!(*later.unwrap(), 7, "the error of an attempt that had little time is not its error");
+    assert!(began.elapsed() < 2 * CREDENTIAL_WAIT);
 }

@@ -118,7 +118,7 @@ impl Credential for TokenCredential {
     }
 
     fn refused(&self, response: Refused<'_>) -> bool {
-        response.status == 401 && self.kept.forget(CREDENTIAL_RETRY)
+        response.status == 401 && self.kept.forget(response.authorized, CREDENTIAL_RETRY)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use ::http::{HeaderMap, Request};
 use bytes::Bytes;
@@ -133,6 +134,8 @@ pub struct Refused<'a> {
     pub status: u16,
     /// The headers.
     pub headers: &'a HeaderMap,
+    /// When the request was authorized. If the credential was replaced later, by another call, it is worth authorizing again.
+    pub authorized: Instant,
 }
 
 /// Where the credential of a provider comes from.

@@ -13,13 +13,14 @@ mod sso;
 mod tests;
 mod xml;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::header::DATE;
 use http::{HeaderMap, Request, Uri};
+use tokio::time::Instant;
 
 use self::chain::{Plan, Source};
 use self::keys::Keys;
@@ -32,6 +33,7 @@ use super::{AwsSettings, Credential, Environment, Refused, machine};
 use crate::calendar::{read_http_date, seconds_since_1970};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{CREDENTIAL_RETRY, MAX_CLOCK_SKEW, MIN_CLOCK_SKEW};
+use crate::lock::lock;
 use crate::provider::transport::BoxFuture;
 use crate::transport::Transport;
 
@@ -72,6 +74,8 @@ pub struct AwsCredential {
     keys: Refreshing<Keys>,
     /// How many seconds the provider's clock is ahead of this machine's.
     skew: AtomicI64,
+    /// When that was last corrected.
+    corrected: Mutex<Option<Instant>>,
     /// Set in tests.
     transport: Option<Arc<dyn Transport>>,
     clock: fn() -> SystemTime,
@@ -84,7 +88,8 @@ impl AwsCredential {
     pub fn new(settings: AwsSettings) -> Self {
         let (keys, skew) = (Refreshing::default(), AtomicI64::new(0));
         let is_amazon = || machine::has_mark("sys_vendor", "Amazon EC2");
-        Self { settings, keys, skew, transport: None, clock: SystemTime::now, is_amazon }
+        let corrected = Mutex::new(None);
+        Self { settings, keys, skew, corrected, transport: None, clock: SystemTime::now, is_amazon }
     }
 
     /// Reaches the services that return keys through this transport. By default they are reached over HTTP, those of this machine
@@ -201,7 +206,13 @@ impl AwsCredential {
             return false;
         }
         self.skew.store(skew, Ordering::Relaxed);
+        *lock(&self.corrected) = Some(Instant::now());
         true
+    }
+
+    /// Returns whether the clock was corrected after a request was signed.
+    fn was_corrected_since(&self, signed: std::time::Instant) -> bool {
+        lock(&self.corrected).is_some_and(|corrected| corrected.into_std() > signed)
     }
 }
 
@@ -228,14 +239,15 @@ impl Credential for AwsCredential {
     }
 
     fn refused(&self, response: Refused<'_>) -> bool {
-        if self.correct_clock(response.headers) {
+        // Of several calls that are refused at once, the first one corrects the clock for all of them.
+        if self.correct_clock(response.headers) || self.was_corrected_since(response.authorized) {
             return true;
         }
         let kind = response.headers.get("x-amzn-errortype").and_then(|kind| kind.to_str().ok());
         let kind = kind.unwrap_or_default();
         let is_expired =
             ["ExpiredToken", "UnrecognizedClient"].iter().any(|name| kind.starts_with(name));
-        is_expired && self.keys.forget(CREDENTIAL_RETRY)
+        is_expired && self.keys.forget(response.authorized, CREDENTIAL_RETRY)
     }
 
     fn variable(&self, name: &str, environment: Environment<'_>) -> Option<String> {

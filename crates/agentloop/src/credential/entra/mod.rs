@@ -186,7 +186,7 @@ impl Credential for EntraCredential {
     }
 
     fn refused(&self, response: Refused<'_>) -> bool {
-        response.status == 401 && self.token.forget(CREDENTIAL_RETRY)
+        response.status == 401 && self.token.forget(response.authorized, CREDENTIAL_RETRY)
     }
 
     fn check(&self, environment: Environment<'_>) -> Result<()> {

@@ -273,7 +273,10 @@ async fn a_token_is_replaced_before_it_expires_and_kept_through_an_outage() {
     world.fake.responds(TOKEN, 200, json);
     assert_eq!(token().await, "Bearer two");
     let headers = HeaderMap::new();
-    let refused = |status| credential.refused(Refused { status, headers: &headers });
+    let refused = |status| {
+        let authorized = Instant::now().into_std();
+        credential.refused(Refused { status, headers: &headers, authorized })
+    };
     assert!(!refused(401), "it was just obtained");
     advance(CREDENTIAL_RETRY).await;
     assert!(!refused(403) && refused(401));

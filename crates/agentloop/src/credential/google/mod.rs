@@ -286,7 +286,7 @@ impl Credential for GoogleCredential {
     }
 
     fn refused(&self, response: Refused<'_>) -> bool {
-        response.status == 401 && self.access.forget(CREDENTIAL_RETRY)
+        response.status == 401 && self.access.forget(response.authorized, CREDENTIAL_RETRY)
     }
 
     fn variable(&self, name: &str, environment: Environment<'_>) -> Option<String> {

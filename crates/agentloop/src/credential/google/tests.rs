@@ -457,7 +457,10 @@ async fn a_token_that_is_refused_is_obtained_again_unless_it_is_new() {
     let credential = credential(&world);
     world.authorize(&credential, URL).await.unwrap();
     let headers = HeaderMap::new();
-    let refused = |status| credential.refused(Refused { status, headers: &headers });
+    let refused = |status| {
+        let authorized = Instant::now().into_std();
+        credential.refused(Refused { status, headers: &headers, authorized })
+    };
     assert!(!refused(401), "it was just obtained");
     advance(CREDENTIAL_RETRY).await;
     assert!(!refused(403), "the account may not call this");

@@ -9,11 +9,12 @@ use agentloop::credential::{
     Token, TokenCredential,
 };
 use agentloop::middleware::Retry;
+use agentloop::transport::{Body, SendOptions, Transport};
 use agentloop::{
-    BoxFuture, ChatRequest, Config, EmbedRequest, Error, ErrorKind, Provider, Result, inspect,
+    AgentLoop, BoxFuture, ChatRequest, Config, EmbedRequest, Error, ErrorKind, Provider, Result, inspect,
 };
 use bytes::Bytes;
-use http::{HeaderValue, Request};
+use http::{HeaderValue, Request, Response};
 
 use crate::client::fake::{Fake, Reply, ask};
 
@@ -125,6 +126,45 @@ async fn a_token_that_is_refused_is_replaced_and_the_request_is_sent_once_more()
     // A token that was just obtained is not replaced, so a wrong one does not obtain others for ever.
     let error = ai.chat(ask()).await.unwrap_err();
     assert_eq!((error.kind(), fake.requests().len()), (ErrorKind::Auth, 4));
+}
+
+/// A provider that refuses every token but the second one, after a while.
+#[derive(Debug)]
+struct Revoked;
+
+impl Transport for Revoked {
+    fn send<'a>(
+        &'a self,
+        request: Request<Bytes>,
+        _: SendOptions,
+    ) -> BoxFuture<'a, Result<Response<Body>>> {
+        Box::pin(async move {
+            let is_new = request.headers()["authorization"] == "Bearer token-2-secret";
+            // The calls are refused one after the other.
+            let number: u64 = request.headers()["x-number"].to_str().unwrap().parse().unwrap();
+            tokio::time::sleep(Duration::from_millis(100 * number)).await;
+            let (status, body) = match is_new {
+                true => (200, r#"{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#),
+                false => (401, r#"{"error":{"message":"revoked"}}"#),
+            };
+            let response = Response::builder().status(status);
+            Ok(response.body(Body::whole(body)).unwrap())
+        })
+    }
+}
+
+/// The first call that was refused replaced the token, and all others failed with the old one.
+#[tokio::test(start_paused = true)]
+async fn concurrent_calls_whose_token_is_revoked_all_succeed_with_one_new_token() {
+    let (credential, count) = numbered();
+    let ai = AgentLoop::builder().provider(lab(credential).transport(Revoked)).build().unwrap();
+    let call = |number: usize| ai.chat(ask().header("x-number", number.to_string()));
+    // Obtains the first token, which is refused at once.
+    assert_eq!(call(0).await.unwrap_err().kind(), ErrorKind::Auth);
+    tokio::time::advance(Duration::from_secs(60)).await;
+    let calls = futures_util::future::join_all((0..20).map(call)).await;
+    let failed = calls.iter().filter(|call| call.is_err()).count();
+    assert_eq!((failed, count.load(Ordering::SeqCst)), (0, 2));
 }
 
 /// Signs with the number of the attempt, and asks to try again as often as it may.

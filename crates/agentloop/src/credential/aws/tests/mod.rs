@@ -325,11 +325,20 @@ async fn the_region_is_that_of_the_host_then_of_the_settings_the_environment_and
 }
 
 fn refused(lab: &Lab, headers: &[(&'static str, &str)]) -> bool {
+    refused_since(lab, Instant::now().into_std(), headers)
+}
+
+/// Refuses a request that was signed at that time.
+fn refused_since(
+    lab: &Lab,
+    authorized: std::time::Instant,
+    headers: &[(&'static str, &str)],
+) -> bool {
     let pairs = headers.iter().map(|(name, value)| {
         (http::HeaderName::from_static(name), http::HeaderValue::from_str(value).unwrap())
     });
     let headers: HeaderMap = pairs.collect();
-    lab.credential.refused(Refused { status: 403, headers: &headers })
+    lab.credential.refused(Refused { status: 403, headers: &headers, authorized })
 }
 
 #[tokio::test(start_paused = true)]
@@ -350,6 +359,21 @@ async fn a_wrong_clock_is_corrected_once_by_the_date_of_the_refusal() {
         assert!(!refused(&lab, &[("date", hostile)]), "{hostile}");
     }
     assert_eq!(date(&lab.sign().await.unwrap()), "20261116T080000Z");
+}
+
+/// Found by concurrent calls on a machine whose clock is wrong: the first one corrected it, and the others failed.
+#[tokio::test(start_paused = true)]
+async fn requests_that_were_signed_before_the_clock_was_corrected_are_signed_again() {
+    let mut lab = Lab::new(&KEYS);
+    lab.credential.clock = || UNIX_EPOCH + Duration::from_secs(1_794_819_600);
+    lab.sign().await.unwrap();
+    let signed = Instant::now().into_std();
+    advance(Duration::from_secs(1)).await;
+    let date = [("date", "Mon, 16 Nov 2026 10:00:00 GMT")];
+    assert!(refused_since(&lab, signed, &date));
+    assert!(refused_since(&lab, signed, &date));
+    advance(Duration::from_secs(1)).await;
+    assert!(!refused(&lab, &date), "this one was signed with the corrected time");
 }
 
 #[tokio::test(start_paused = true)]
