@@ -133,22 +133,28 @@ fn canonical_headers(
     (lines, names.join(";"))
 }
 
-/// Encodes every segment of a path once more. The path of a URL is encoded already, and all services but S3 sign it encoded twice.
+/// Removes empty segments and those of dots, and encodes every other one once more. The path of a URL is encoded already, and all services
+/// but S3 sign it normalized and encoded twice (botocore 1.44, `auth.py`, `utils.py`: `remove_dot_segments`).
 fn canonical_path(path: &str) -> String {
-    let segments: Vec<_> = path.split('/').map(encode_query_value).collect();
-    match segments.join("/") {
-        path if path.is_empty() => "/".to_owned(),
-        path => path,
+    let mut segments = Vec::new();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => drop(segments.pop()),
+            segment => segments.push(encode_query_value(segment)),
+        }
     }
+    let end = if path.ends_with('/') && !segments.is_empty() { "/" } else { "" };
+    format!("/{}{end}", segments.join("/"))
 }
 
 /// Sorts the parameters of a query, which is encoded already, by name and value.
 fn canonical_query(query: &str) -> String {
-    let mut pairs: Vec<(&str, &str)> = query
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .collect();
+    if query.is_empty() {
+        return String::new();
+    }
+    let mut pairs: Vec<(&str, &str)> =
+        query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, ""))).collect();
     pairs.sort_unstable();
     let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
     pairs.join("&")

@@ -125,3 +125,23 @@ fn secrets_are_marked_and_a_key_that_would_break_a_header_is_refused() {
     let mut request = Request::post("/x").body(Bytes::new()).unwrap();
     assert_eq!(sign(&mut request, &keys(None), scope).unwrap_err().kind(), ErrorKind::Config);
 }
+
+/// Found by a comparison with botocore 1.44: a base URL with `//` or dots had signatures that Amazon refuses.
+#[test]
+fn a_path_is_normalized_before_it_is_signed() {
+    for (path, expected) in [
+        ("", "/"),
+        ("/", "/"),
+        ("//", "/"),
+        ("/..", "/"),
+        ("/a//b/", "/a/b/"),
+        ("/a/./b/../c", "/a/c"),
+        ("/../../a", "/a"),
+        ("/a/..", "/"),
+        ("/model/a%2Fb:0/converse", "/model/a%252Fb%3A0/converse"),
+    ] {
+        assert_eq!(canonical_path(path), expected, "{path}");
+    }
+    assert_eq!(canonical_query("b&a=2&&a=1&=v"), "=&=v&a=1&a=2&b=");
+    assert_eq!(canonical_query(""), "");
+}
