@@ -48,5 +48,7 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
     if bytes.len() as u64 > MAX_CREDENTIAL_FILE_BYTES {
         return Err(too_large());
     }
-    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    // Editors of Windows write a mark at the beginning. The first line would not be what it is.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    Ok(Some(String::from_utf8_lossy(bytes).into_owned()))
 }

@@ -46,7 +46,7 @@ impl Files {
         let in_config = section(&self.config, |section| {
             let profile =
                 section.strip_prefix("profile").filter(|rest| rest.starts_with([' ', '\t']));
-            profile.map(str::trim) == Some(name) || (name == "default" && section == "default")
+            profile.map(unquoted) == Some(name) || (name == "default" && section == "default")
         });
         let in_keys = section(&self.keys, |section| section == name);
         let exists = in_config.is_some() || in_keys.is_some();
@@ -56,7 +56,7 @@ impl Files {
         let session = settings.get("sso_session").and_then(|wanted| {
             section(&self.config, |section| {
                 let session = section.strip_prefix("sso-session");
-                session.is_some_and(|session| session.trim() == wanted)
+                session.is_some_and(|session| unquoted(session) == wanted)
             })
         });
         Profile {
@@ -128,6 +128,13 @@ impl Profile {
             "let Amazon's program obtain the keys: eval \"$(aws configure export-credentials --profile {name} --format env)\""
         ))
     }
+}
+
+/// Returns the name in the head of a section, which can be written in quotation marks: `[profile "work"]`.
+fn unquoted(name: &str) -> &str {
+    let name = name.trim();
+    let inner = |mark: char| name.strip_prefix(mark)?.strip_suffix(mark);
+    inner('"').or_else(|| inner('\'')).unwrap_or(name)
 }
 
 /// Returns the settings of the sections that `is_wanted`; `None` if there is no such section.
