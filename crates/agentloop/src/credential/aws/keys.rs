@@ -81,7 +81,8 @@ pub(super) fn read_served(body: &[u8], service: &str) -> Result<Fetched<Keys>> {
     let served: Served = read_object(body).ok_or_else(|| unreadable(service))?;
     if served.code.as_deref().is_some_and(|code| code != "Success") {
         let why = served.message.or(served.code).unwrap_or_default();
-        let why: String = why.chars().take(MAX_SHOWN).collect();
+        // Control characters would change what a terminal shows.
+        let why: String = why.chars().take(MAX_SHOWN).filter(|it| !it.is_control()).collect();
         let message = format!("{service} has no credentials: {why}");
         let mut error = Error::new(ErrorKind::Auth, message)
             .with_hint("check the role that is attached to this machine or task");

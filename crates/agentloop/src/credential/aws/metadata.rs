@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{CREDENTIAL_REQUEST_WAIT, METADATA_REQUEST_WAIT};
 use crate::provider::urls::is_this_machine;
 use crate::secret::Secret;
+use crate::secret::echo::Echo;
 use crate::transport::Transport;
 
 const CONTAINER: &str = "the credentials service of the container";
@@ -26,6 +27,12 @@ const CONTAINER_HOSTS: [&str; 3] = ["169.254.170.2", "169.254.170.23", "[fd00:ec
 /// When keys would arrive without encryption from another machine.
 pub(super) fn container_url(environment: Environment<'_>) -> Result<Option<String>> {
     if let Some(path) = environment.variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") {
+        // Anything else would become a part of the host, such as `@example.com`.
+        if !path.starts_with('/') {
+            let message = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with `/`";
+            return Err(Error::new(ErrorKind::Config, message)
+                .with_hint("use the path that the container service sets"));
+        }
         return Ok(Some(format!("http://169.254.170.2{path}")));
     }
     let Some(url) = environment.variable("AWS_CONTAINER_CREDENTIALS_FULL_URI") else {
@@ -56,6 +63,7 @@ pub(super) async fn of_container(
         Some(path) => Some(read_file(Some(path.as_ref()))?.trim().to_owned()),
         None => environment.variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"),
     };
+    let sent = token.as_deref().map(Echo::of);
     let headers = token.map(|token| ("authorization", Secret::new(token)));
     let ask = Ask {
         service: CONTAINER,
@@ -64,7 +72,11 @@ pub(super) async fn of_container(
         headers: headers.into_iter().collect(),
         wait: CREDENTIAL_REQUEST_WAIT,
     };
-    read_served(&ask.send_ok(transport).await?, CONTAINER)
+    read_served(&ask.send_ok(transport).await?, CONTAINER).map_err(|mut error| {
+        // The reason is a text of the service, which could repeat what was sent.
+        sent.iter().for_each(|token| error.hide(token));
+        error
+    })
 }
 
 /// Returns whether the metadata service may be asked.

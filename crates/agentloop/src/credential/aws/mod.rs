@@ -13,8 +13,8 @@ mod sso;
 mod tests;
 mod xml;
 
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -163,7 +163,8 @@ impl AwsCredential {
     fn region(&self, uri: &Uri, environment: Environment<'_>) -> Result<String> {
         let region = region_of_host(uri.host().unwrap_or_default());
         match region.map(str::to_owned).or_else(|| self.set_region(environment)) {
-            Some(region) => Ok(region),
+            // It is a part of the host, so one with other characters would name another host.
+            Some(region) => region::check_region(&region).map(|()| region),
             None => Err(Error::new(ErrorKind::Config, "the AWS region is not known")
                 .with_hint("set AWS_REGION, or `region` in the profile in ~/.aws/config")),
         }

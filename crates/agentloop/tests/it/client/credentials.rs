@@ -11,7 +11,8 @@ use agentloop::credential::{
 use agentloop::middleware::Retry;
 use agentloop::transport::{Body, SendOptions, Transport};
 use agentloop::{
-    AgentLoop, BoxFuture, ChatRequest, Config, EmbedRequest, Error, ErrorKind, Provider, Result, inspect,
+    AgentLoop, BoxFuture, ChatRequest, Config, EmbedRequest, Error, ErrorKind, Provider, Result,
+    inspect,
 };
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response};
@@ -144,7 +145,9 @@ impl Transport for Revoked {
             let number: u64 = request.headers()["x-number"].to_str().unwrap().parse().unwrap();
             tokio::time::sleep(Duration::from_millis(100 * number)).await;
             let (status, body) = match is_new {
-                true => (200, r#"{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#),
+                true => {
+                    (200, r#"{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#)
+                }
                 false => (401, r#"{"error":{"message":"revoked"}}"#),
             };
             let response = Response::builder().status(status);

@@ -406,3 +406,49 @@ fn nothing_of_a_credential_can_be_printed() {
     let lab = Lab::new(&KEYS);
     assert!(!format!("{:?}", lab.credential).contains("AKENV"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn files_with_a_mark_of_windows_and_names_in_quotation_marks_are_read() {
+    let lab = Lab::new(&[]);
+    lab.write(
+        "credentials",
+        "\u{feff}[default]\r\naws_access_key_id=AKBOM\r\naws_secret_access_key=S\r\n",
+    );
+    assert_eq!(signer(&lab.sign().await.unwrap()), "AKBOM");
+    let lab = Lab::new(&[("AWS_PROFILE", "my work")]);
+    lab.write("config", "[profile \"my work\"]\naws_access_key_id=AKQ\naws_secret_access_key=S\n");
+    assert_eq!(signer(&lab.sign().await.unwrap()), "AKQ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_region_that_would_name_another_host_is_refused_before_anything_is_signed() {
+    for hostile in ["x.evil.test/", "a@evil.test", "a/b", "a\nb", "a b", "ü"] {
+        let lab = Lab::with(AwsSettings::default().region(hostile), &KEYS);
+        let signed = lab.world.authorize(&lab.credential, "https://proxy.test/").await;
+        assert_eq!(signed.unwrap_err().kind(), ErrorKind::Config, "{hostile}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_path_of_a_container_cannot_name_another_host() {
+    for path in ["@evil.test/x", ".evil.test/", "evil", ":80@evil.test"] {
+        let lab = Lab::new(&[("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", path)]);
+        assert_eq!(lab.sign().await.unwrap_err().kind(), ErrorKind::Config, "{path}");
+        assert!(lab.fake.asked().is_empty(), "{path}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_reason_of_a_container_shows_neither_the_token_that_was_sent_nor_control_characters() {
+    let url = "http://127.0.0.1:9/keys";
+    let lab = Lab::new(&[
+        ("AWS_CONTAINER_CREDENTIALS_FULL_URI", url),
+        ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "token-SECRET-0123456789"),
+    ]);
+    let body = r#"{"Code":"Denied","Message":"not \u001b[2Jtoken-SECRET-0123456789"}"#;
+    lab.fake.responds(&format!("GET {url}"), 200, body);
+    let error = lab.sign().await.unwrap_err();
+    let shown = format!("{error:?} {error}");
+    assert!(!shown.contains("SECRET") && !shown.contains("u{1b}"), "{shown}");
+    assert!(error.message().contains("not"), "{shown}");
+}
