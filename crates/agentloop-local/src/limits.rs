@@ -60,6 +60,21 @@ pub const MAX_TEMPLATE_STEPS: u64 = 5_000_000;
 /// How deep the macros of a chat template may call each other.
 pub const MAX_TEMPLATE_RECURSION: usize = 100;
 
+/// The longest text that a chat template may make, in bytes, without what [`TEMPLATE_TEXT_FACTOR`] adds.
+pub const TEMPLATE_TEXT_BYTES: usize = 1 << 20;
+
+/// How many bytes longer a text of a chat template may be for each byte of the conversation.
+pub const TEMPLATE_TEXT_FACTOR: usize = 4;
+
+/// How many texts of the longest kind a chat template may make in all, captured and written ones included.
+pub const TEMPLATE_MEMORY_FACTOR: usize = 64;
+
+/// The most bytes of texts and lists that a chat template may make, in conversations of any length.
+pub const MAX_TEMPLATE_MEMORY: usize = 1 << 30;
+
+/// The most elements of a list that a chat template makes with an operator.
+pub const MAX_TEMPLATE_ITEMS: usize = 65_536;
+
 /// The stack of a model's thread, in bytes. A chat template can nest lists as often as it has steps, and each level needs some of it.
 pub const MODEL_STACK_BYTES: usize = 64 << 20;
 

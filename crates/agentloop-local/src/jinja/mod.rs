@@ -1,20 +1,27 @@
 //! Applies the chat templates of model files: Jinja, with the functions and settings of Hugging Face's `transformers`, for which the
 //! templates are written.
 //!
-//! A template is foreign input. It cannot read files or include other templates, and its source, its steps, its recursion and its output
-//! are bounded.
+//! A template is foreign input. It cannot read files or include other templates, and its source, its steps, its recursion, its memory
+//! and its output are bounded.
 
+mod budget;
 mod date;
 mod guard;
 mod json;
+mod operators;
 mod probe;
+mod program;
 
-use std::io::{Error as IoError, Write};
+use std::sync::Arc;
 
+use minijinja::machinery::{eval, make_string_output};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
-use minijinja::{AutoEscape, Environment, Error, ErrorKind, context};
+use minijinja::{AutoEscape, Environment, context};
 use serde_json::Value as Json;
+
+use self::budget::Budget;
+use self::program::Program;
 
 #[cfg(feature = "llama")]
 pub(crate) use guard::Guard;
@@ -24,8 +31,8 @@ use probe::Abilities;
 pub(crate) use probe::{Abilities, with_parts};
 
 use crate::limits::{
-    MAX_PROMPT_BYTES, MAX_TEMPLATE_BYTES, MAX_TEMPLATE_RECURSION, MAX_TEMPLATE_STEPS,
-    TEMPLATE_STEPS, TEMPLATE_STEPS_OF_ITEM,
+    MAX_TEMPLATE_BYTES, MAX_TEMPLATE_RECURSION, MAX_TEMPLATE_STEPS, TEMPLATE_STEPS,
+    TEMPLATE_STEPS_OF_ITEM,
 };
 
 /// The name of the template in its environment.
@@ -48,7 +55,7 @@ pub(crate) struct Input<'a> {
 /// A chat template.
 #[derive(Debug)]
 pub(crate) struct Template {
-    environment: Environment<'static>,
+    source: String,
 }
 
 impl Template {
@@ -57,37 +64,29 @@ impl Template {
         if source.len() > MAX_TEMPLATE_BYTES {
             return Err(format!("it has more than {MAX_TEMPLATE_BYTES} bytes"));
         }
-        let mut environment = Environment::new();
-        // The settings of `apply_chat_template` of transformers.
-        let mut syntax = SyntaxConfig::builder();
-        syntax.trim_blocks(true).lstrip_blocks(true);
-        environment.set_syntax(syntax.build().map_err(describe)?);
-        environment.set_auto_escape_callback(|_| AutoEscape::None);
-        environment.set_recursion_limit(MAX_TEMPLATE_RECURSION);
-        environment
-            .set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-        environment.add_filter("tojson", json::to_json);
-        // In Python, `none` is not iterable.
-        environment.add_test("iterable", |value: &Value| {
-            !value.is_none() && !value.is_undefined() && value.try_iter().is_ok()
-        });
-        environment.add_function("raise_exception", |why: String| -> Result<Value, Error> {
-            Err(Error::new(ErrorKind::InvalidOperation, why))
-        });
-        environment.add_function("strftime_now", |format: &str| date::now(format));
         let source = without_generation(source);
-        environment.add_template_owned(NAME, source).map_err(describe)?;
-        Ok(Self { environment })
+        Program::compile(NAME, &source, syntax()?).map_err(describe)?;
+        Ok(Self { source })
     }
 
     /// Applies the template. An error is a text for a warning.
     pub(crate) fn render(&self, input: Input<'_>) -> Result<String, String> {
-        // Foreign code gets as much time as a conversation of this size needs, and not more.
+        // Foreign code gets as much time and memory as a conversation of this size needs, and not more.
         let items = (input.messages.len() + input.tools.len()) as u64;
         let steps = TEMPLATE_STEPS.saturating_add(items.saturating_mul(TEMPLATE_STEPS_OF_ITEM));
-        let mut environment = self.environment.clone();
+        let bytes = input.messages.iter().chain(input.tools).map(bytes_of).sum();
+        let budget = Arc::new(Budget::new(bytes));
+        // The program borrows its source, so it is compiled here, which takes less than a millisecond.
+        let program = Program::compile(NAME, &self.source, syntax()?).map_err(describe)?;
+        let mut environment = Environment::new();
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.set_recursion_limit(MAX_TEMPLATE_RECURSION);
         environment.set_fuel(Some(steps.min(MAX_TEMPLATE_STEPS)));
-        let template = environment.get_template(NAME).map_err(describe)?;
+        // In Python, `none` is not iterable.
+        environment.add_test("iterable", |value: &Value| {
+            !value.is_none() && !value.is_undefined() && value.try_iter().is_ok()
+        });
+        operators::add_to(&mut environment, &budget);
         let tools = match input.tools {
             [] => Value::from(()),
             tools => Value::from(Serde(tools)),
@@ -100,27 +99,30 @@ impl Template {
             bos_token => input.bos,
             eos_token => input.eos,
         };
-        let mut text = Bounded(Vec::new());
-        template.render_captured_to(variables, &mut text).map_err(describe)?;
-        String::from_utf8(text.0).map_err(|_| "its output is not UTF-8".to_owned())
+        let mut text = String::new();
+        let mut output = make_string_output(&mut text);
+        let Program { instructions, blocks } = &program;
+        eval(&environment, instructions, variables, blocks, &mut output, AutoEscape::None)
+            .map_err(describe)?;
+        drop(output);
+        Ok(text)
     }
 }
 
-/// Output that ends with an error at the limit of a prompt.
-struct Bounded(Vec<u8>);
+/// Returns the settings of `apply_chat_template` of transformers.
+fn syntax() -> Result<SyntaxConfig, String> {
+    let mut syntax = SyntaxConfig::builder();
+    syntax.trim_blocks(true).lstrip_blocks(true);
+    syntax.build().map_err(describe)
+}
 
-impl Write for Bounded {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        // Twice, because a template adds its own texts to those of the messages.
-        if self.0.len() + bytes.len() > 2 * MAX_PROMPT_BYTES {
-            return Err(IoError::other("its output is too long"));
-        }
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
+/// Returns how many bytes the texts of a value have.
+fn bytes_of(value: &Json) -> usize {
+    match value {
+        Json::String(text) => text.len(),
+        Json::Array(items) => items.iter().map(bytes_of).sum(),
+        Json::Object(fields) => fields.iter().map(|(key, value)| key.len() + bytes_of(value)).sum(),
+        _ => 8,
     }
 }
 

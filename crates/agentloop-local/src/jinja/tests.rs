@@ -246,3 +246,90 @@ fn the_templates_of_real_models_can_be_applied() {
     }
     println!("{applied} of {all} templates can be applied; {equal} of {compared} texts are equal");
 }
+
+/// A template that doubled a text in a loop had no limit, and ended the process.
+#[test]
+fn what_a_template_makes_is_bounded_however_it_makes_it() {
+    let grow = |start: &str, step: &str| {
+        format!(
+            "{{% set ns = namespace(x={start}, l=[]) %}}{{% for i in range(2000) %}}{step}{{% endfor %}}{{{{ ns.x | length }}}}"
+        )
+    };
+    let long = "'0123456789'";
+    let raw = "0123456789".repeat(20_000);
+    for (start, step) in [
+        (long, "{% set ns.x = ns.x ~ ns.x %}".to_owned()),
+        (long, "{% set ns.x = ns.x + ns.x %}".to_owned()),
+        (long, "{% set ns.x = ns.x * 100 %}".to_owned()),
+        (long, "{% set ns.x = 100 * ns.x %}".to_owned()),
+        (long, "{% set ns.x = [ns.x, ns.x] | join(ns.x) %}".to_owned()),
+        (long, "{% set ns.x = ns.x.join([ns.x, ns.x]) %}".to_owned()),
+        (long, "{% set ns.x = ns.x | replace('0', ns.x) %}".to_owned()),
+        (long, "{% set ns.x = ns.x.replace('', ns.x) %}".to_owned()),
+        (long, "{% set ns.x = '%s%s' | format(ns.x, ns.x) %}".to_owned()),
+        (long, "{% set ns.x = '{0}{0}'.format(ns.x) %}".to_owned()),
+        (long, "{% set ns.x = '%1000000000d' | format(1) %}".to_owned()),
+        (long, "{% set ns.x = '%*d' | format(1000000000, 1) %}".to_owned()),
+        (long, "{% set ns.x = '{:1000000000}'.format(1) %}".to_owned()),
+        (long, "{% set ns.x = ns.x | indent(1000000000, true) %}".to_owned()),
+        (long, "{% set ns.x = 'a\nb' | indent(width=1000000000) %}".to_owned()),
+        (long, "{% set ns.x = [ns.x] | tojson | tojson | tojson %}".to_owned()),
+        (long, "{% set ns.x = (ns.x ~ '<&>') | escape | escape | escape %}".to_owned()),
+        (long, "{% set ns.x %}{{ ns.x }}{{ ns.x }}{% endset %}".to_owned()),
+        (long, "{% macro m() %}{{ ns.x }}{{ ns.x }}{% endmacro %}{% set ns.x = m() %}".to_owned()),
+        (long, "{% filter upper %}{{ ns.x }}{% set ns.x = ns.x * 2 %}{% endfilter %}".to_owned()),
+        ("'x' * 1000000", "{% set ns.l = ns.l + [ns.x | upper] %}".to_owned()),
+        ("'x' * 1000000", "{% set ns.l = [ns.l, ns.x[0:]] %}".to_owned()),
+        ("'x' * 1000000", "{% set ns.l = [ns.l, ns.x.lower()] %}".to_owned()),
+        ("'x' * 1000000", "{% set ns.l = ([ns.x] * 60000) | map('upper') | list %}".to_owned()),
+        ("'a b ' * 200000", "{% set ns.l = [ns.l, ns.x.split(' ')] %}".to_owned()),
+        (long, format!("{{% set ns.l = [ns.l, caught] %}}{{% set caught %}}{raw}{raw}{{% endset %}}")),
+        ("[1]", "{% set ns.x = ns.x + ns.x %}".to_owned()),
+        ("[1]", "{% set ns.x = ns.x * 1000 %}".to_owned()),
+        ("[1]", "{% set ns.x = (ns.x | select) + (ns.x | select) %}".to_owned()),
+        ("[1]", "{% set ns.x = [ns.x, ns.x] %}{% if i == 60 %}{{ ns.x }}{% endif %}".to_owned()),
+        ("[1]", "{% set ns.x = [ns.x, ns.x] %}{% if i == 60 %}{% set y = ns.x | tojson %}{% endif %}".to_owned()),
+        ("[1]", "{% set ns.x = [ns.x, ns.x] %}{% if i == 60 %}{% set y = ns.x | string %}{% endif %}".to_owned()),
+        ("[1]", "{% set ns.x = [ns.x, ns.x] %}{% if i == 60 %}{% set y = ns.x ~ '' %}{% endif %}".to_owned()),
+        ("[1]", "{% set ns.x = ns.x | sum(start='a') %}".to_owned()),
+        ("[1]", "{% set ns.x = ns.x | batch(1000000000, 1) | list %}".to_owned()),
+        ("[1]", "{% set ns.x = ns.x | slice(1000000000) | list %}".to_owned()),
+        ("[1]", "{% set ns.x = ns.x | chain(ns.x) %}".to_owned()),
+        ("'%Y' * 400000", "{% set ns.l = [ns.l, strftime_now(ns.x)] %}".to_owned()),
+        ("[1]", "{% set ns.l = [ns.l, dict(ns.l | last, **{'a': range(90000) | list})] %}{% set ns.l = [ns.l, range(90000) | list] %}".to_owned()),
+    ] {
+        let began = Instant::now();
+        let result = render(&grow(start, &step), &[], &[]);
+        assert!(result.is_err(), "{start} {step:.120}");
+        assert!(began.elapsed() < Duration::from_secs(20), "{step:.120}: {:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn operators_calculate_as_before() {
+    for (template, expected) in [
+        ("{{ 1 + 2 * 3 }} {{ 1.5 + 1 }} {{ 2 * 0.25 }} {{ true + 1 }}", "7 2.5 0.5 2"),
+        ("{{ 'a' * 3 }}{{ 2 * 'b' }}{{ 'c' * 0 }}{{ 'a' + 'b' ~ 1 ~ none }}", "aaabbab1None"),
+        ("{{ [1] + [2, 3] }}{{ [1] * 2 }}{{ 0 * [1] }}", "[1, 2, 3][1, 1][]"),
+        ("{% macro m(a) %}<{{ a }}>{% endmacro %}{{ m('x') + m('y') }}", "<x><y>"),
+        (
+            "{% for x in [1, [2, [3]]] recursive %}{% if x is iterable %}({{ loop(x) }}){% else %}{{ x }}{% endif %}{% endfor %}",
+            "1(2(3))",
+        ),
+        (
+            "a{% if false %}b{% elif true %}c{{ 'x'[0:1] }}{% else %}d{% endif %}e{{ 'f' if true else 'g' }}{{ none or 'h' and 'i' }}",
+            "acxefi",
+        ),
+        (
+            "{% block one %}x{{ 'y'[::-1] }}{% endblock %}{% with a = 1 %}{{ a }}{% endwith %}",
+            "xy1",
+        ),
+    ] {
+        assert_eq!(shown(template), expected, "{template}");
+    }
+    for template in
+        ["{{ 1 + 'a' }}", "{{ 'a' + 1 }}", "{{ {} + [] }}", "{{ 'a' * 'b' }}", "{{ [1] * -1 }}"]
+    {
+        assert!(render(template, &[], &[]).is_err(), "{template}");
+    }
+}
