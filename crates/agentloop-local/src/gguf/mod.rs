@@ -73,11 +73,13 @@ fn invalid(path: &Path, why: &str) -> Error {
 
 fn check_one(path: &Path) -> Result<Head> {
     let fail = |why: String| invalid(path, &why);
-    let file = File::open(path).map_err(|error| fail(format!("it cannot be opened: {error}")))?;
-    let metadata = file.metadata().map_err(|error| fail(error.to_string()))?;
-    if !metadata.is_file() {
+    let unopened = |error: std::io::Error| fail(format!("it cannot be opened: {error}"));
+    // Opening a pipe would wait for its other end.
+    if !path.metadata().map_err(unopened)?.is_file() {
         return Err(fail("it is not a regular file".to_owned()));
     }
+    let file = File::open(path).map_err(unopened)?;
+    let metadata = file.metadata().map_err(unopened)?;
     read_head(&mut Reader::new(BufReader::new(file), metadata.len())).map_err(fail)
 }
 

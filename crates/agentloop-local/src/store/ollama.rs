@@ -30,8 +30,10 @@ struct Layer {
 /// Adds the models of the store, as `NAME:TAG`. A manifest that cannot be read is left out.
 pub(super) fn collect(folder: &Path, models: &mut Vec<LocalModel>) {
     let library = folder.join("manifests/registry.ollama.ai/library");
-    for name in sorted(&library) {
-        for tag in sorted(&name) {
+    // All manifests together, and not those of each name.
+    let mut left = MAX_LISTED_ENTRIES;
+    for name in sorted(&library, &mut left) {
+        for tag in sorted(&name, &mut left) {
             let shown =
                 |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
             let (Some(model), Some(label)) = (shown(&name), shown(&tag)) else { continue };
@@ -43,10 +45,10 @@ pub(super) fn collect(folder: &Path, models: &mut Vec<LocalModel>) {
     }
 }
 
-fn sorted(folder: &Path) -> Vec<PathBuf> {
+fn sorted(folder: &Path, left: &mut usize) -> Vec<PathBuf> {
     let Ok(entries) = folder.read_dir() else { return Vec::new() };
-    let mut paths: Vec<PathBuf> =
-        entries.flatten().take(MAX_LISTED_ENTRIES).map(|entry| entry.path()).collect();
+    let mut paths: Vec<PathBuf> = entries.flatten().take(*left).map(|entry| entry.path()).collect();
+    *left = left.saturating_sub(paths.len());
     paths.sort();
     paths
 }
@@ -54,9 +56,9 @@ fn sorted(folder: &Path) -> Vec<PathBuf> {
 /// Returns the file name of the blob with the weights.
 fn read_manifest(path: &Path) -> Option<String> {
     let mut text = String::new();
-    let file = File::open(path)
-        .ok()
-        .filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
+    // Opening a pipe would wait for its other end.
+    path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let file = File::open(path).ok()?;
     file.take(MAX_MANIFEST_BYTES).read_to_string(&mut text).ok()?;
     let manifest: Manifest = serde_json::from_str(&text).ok()?;
     let weights = manifest.layers.into_iter().find(|layer| layer.kind == WEIGHTS)?;

@@ -169,3 +169,56 @@ fn the_variables_of_the_tools_name_their_folders() {
     assert_eq!(named.models.as_deref(), Some(Path::new("/models")));
     assert_eq!(of(&[("HOME", "relative")]).models, None);
 }
+
+/// Each repository had the whole limit for itself, so a cache of many took as long as it had files.
+#[test]
+fn the_limit_of_visited_files_is_that_of_the_whole_cache() {
+    let scratch = Scratch::new("many");
+    for repository in 0..4 {
+        for file in 0..50 {
+            scratch.write(&format!("models--o--r{repository}/snapshots/x/f{file}.txt"), "");
+        }
+    }
+    let mut left = 120;
+    let count = |left: &mut usize, number: usize| {
+        walk::files(&scratch.0.join(format!("models--o--r{number}/snapshots")), left);
+        *left
+    };
+    let counts: Vec<usize> = (0..4).map(|number| count(&mut left, number)).collect();
+    assert_eq!(counts, [69, 18, 0, 0]);
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_loops_of_links_and_folders_that_cannot_be_read_do_not_stop_the_list() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let scratch = Scratch::new("odd");
+    let pipe = |path: &str| {
+        let path = scratch.0.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    pipe("models/pipe.gguf");
+    pipe("ollama/manifests/registry.ollama.ai/library/pipe/latest");
+    scratch.write("models/real.gguf", "x");
+    symlink("loop.gguf", scratch.0.join("models/loop.gguf")).unwrap();
+    symlink("..", scratch.0.join("models/up")).unwrap();
+    symlink("/", scratch.0.join("models/root.gguf")).unwrap();
+    scratch.write("models/closed/x.gguf", "x");
+    let closed = scratch.0.join("models/closed");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    let digest = "sha256:../../../../models/real.gguf";
+    let manifest = format!(
+        r#"{{"layers":[{{"mediaType":"application/vnd.ollama.image.model","digest":"{digest}"}}]}}"#
+    );
+    scratch.write("ollama/manifests/registry.ollama.ai/library/evil/latest", &manifest);
+    let folders = Folders::new(scratch.0.join("models")).with_ollama(scratch.0.join("ollama"));
+    let models = folders.models();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
+    let found = names(&models);
+    // The administrator can read every folder.
+    assert!(found == ["real"] || found == ["closed/x", "real"], "{found:?}");
+    let path = scratch.0.join("models/pipe.gguf");
+    assert!(Folders::default().find(path.to_str().unwrap()).is_err());
+    assert!(crate::gguf::check(&path).is_err());
+}

@@ -8,7 +8,8 @@ use crate::limits::{MAX_LIST_DEPTH, MAX_LISTED_ENTRIES};
 
 /// Adds the models below a folder: by their path in the folder without `.gguf`.
 pub(super) fn collect(folder: &Path, source: ModelSource, models: &mut Vec<LocalModel>) {
-    let mut found = files(folder);
+    let mut left = MAX_LISTED_ENTRIES;
+    let mut found = files(folder, &mut left);
     found.sort();
     for path in found {
         let Ok(inside) = path.strip_prefix(folder) else { continue };
@@ -32,18 +33,18 @@ pub(super) fn push(name: &str, path: PathBuf, source: ModelSource, models: &mut 
     }
 }
 
-/// Returns the GGUF files below a folder. Folders that are links are not followed, so the walk ends.
-pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
+/// Returns the GGUF files below a folder. Folders that are links are not followed, so the walk ends. At most `left` entries are visited,
+/// and subtracted.
+pub(super) fn files(folder: &Path, left: &mut usize) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut visited = 0;
     let mut open = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = open.pop() {
         let Ok(entries) = folder.read_dir() else { continue };
         for entry in entries.flatten() {
-            visited += 1;
-            if visited > MAX_LISTED_ENTRIES {
+            if *left == 0 {
                 return found;
             }
+            *left -= 1;
             let Ok(kind) = entry.file_type() else { continue };
             let path = entry.path();
             if kind.is_dir() && depth < MAX_LIST_DEPTH {
