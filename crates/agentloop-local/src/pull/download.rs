@@ -78,7 +78,7 @@ impl Download {
                 ));
             }
             let (part, written) = blocking(move || {
-                let written = part.write(&bytes);
+                let written = part.write(&bytes, total);
                 Ok((part, written))
             })
             .await?;
@@ -125,7 +125,13 @@ impl Download {
         let content = read_content(status, headers)?;
         let mut part = self.part.take().ok_or_else(lost)?;
         let expected = self.target.bytes;
+        // A server may ignore `if-range` and send a part of another version.
+        let is_same = match (&content.etag, &part.origin.etag) {
+            (Some(sent), Some(known)) => sent == known,
+            _ => true,
+        };
         let is_continued = status == StatusCode::PARTIAL_CONTENT
+            && is_same
             && content.start == part.bytes
             && (content.total.is_none()
                 || part.origin.total.is_none()

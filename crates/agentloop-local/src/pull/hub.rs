@@ -225,7 +225,8 @@ pub(super) async fn check_status(response: Response<Body>, url: &str) -> Result<
         401 | 403 => (
             ErrorKind::Auth,
             Some(
-                "accept the model's licence on its page, and set HF_TOKEN to a token that may read it",
+                "check the names of the owner and the repository: Hugging Face responds like this if there is no such repository; if there is, \
+                 accept the model's licence on its page, and set HF_TOKEN to a token that may read it",
             ),
         ),
         404 | 410 => {

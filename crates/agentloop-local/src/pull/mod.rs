@@ -251,7 +251,9 @@ impl Pull {
     pub async fn run(&self, mut progress: impl FnMut(Progress)) -> Result<Pulled> {
         let targets = hub::resolve(self).await?;
         let files = targets.len() as u64;
-        let all = targets.iter().map(|target| target.bytes).sum::<Option<u64>>();
+        // Sizes are what a server claims. A sum that is too large for a number is too large for everything else.
+        let all =
+            targets.iter().try_fold(0_u64, |all, target| Some(all.saturating_add(target.bytes?)));
         if let Some(all) = all.filter(|all| *all > self.max_bytes) {
             return Err(Error::new(
                 ErrorKind::TooLarge,
@@ -284,7 +286,7 @@ impl Pull {
         mut progress: impl FnMut(Progress),
     ) -> Result<Pulled> {
         let path = self.folder.join(&target.file_name);
-        if let Some(present) = present(&path, target.bytes, files) {
+        if let Some(present) = present(&path, &target, files).await? {
             return Ok(present);
         }
         let folder = self.folder.clone();
@@ -294,13 +296,15 @@ impl Pull {
         .await?;
         let mut download = Download::open(target, files, &path).await?;
         let mut failures = 0;
+        // Only bytes that were never there before are progress, else a server that starts again and again would never fail.
+        let mut most = download.bytes();
         loop {
-            let before = download.bytes();
             match download.attempt(self, &mut progress).await {
                 Ok(()) => break,
                 Err(error) if !error.is_retryable() => return Err(error),
                 Err(error) => {
-                    let has_progress = download.bytes() >= before.saturating_add(PROGRESS_BYTES);
+                    let has_progress = download.bytes() >= most.saturating_add(PROGRESS_BYTES);
+                    most = most.max(download.bytes());
                     failures = if has_progress { 1 } else { failures + 1 };
                     if failures >= MAX_PULL_ATTEMPTS {
                         return Err(
@@ -327,21 +331,27 @@ fn join(later: &Pulled, first: Pulled) -> Pulled {
     }
 }
 
-/// Returns a file that is there already, if it is whole and has the expected size.
-fn present(path: &Path, bytes: Option<u64>, files: u64) -> Option<Pulled> {
-    let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let is_wrong = bytes.is_some_and(|bytes| bytes != metadata.len());
-    if is_wrong || gguf::check_file(path, files).is_err() {
-        return None;
-    }
-    Some(Pulled {
-        name: model_name(path),
-        path: path.to_owned(),
-        bytes: metadata.len(),
-        sha256: None,
-        is_verified: false,
-        was_present: true,
+/// Returns a file that is there already, if it is whole and has the expected size and checksum. Files of several repositories can have
+/// the same name, and those of the same architecture the same size.
+async fn present(path: &Path, target: &Target, files: u64) -> Result<Option<Pulled>> {
+    let (path, bytes, expected) = (path.to_owned(), target.bytes, target.sha256.clone());
+    blocking(move || {
+        let Some(metadata) = path.metadata().ok().filter(std::fs::Metadata::is_file) else {
+            return Ok(None);
+        };
+        let is_wrong = bytes.is_some_and(|bytes| bytes != metadata.len());
+        if is_wrong || gguf::check_file(&path, files).is_err() {
+            return Ok(None);
+        }
+        let sha256 = expected.as_ref().map(|_| part::sha256_of(&path)).transpose()?;
+        if sha256 != expected {
+            return Ok(None);
+        }
+        let is_verified = expected.is_some();
+        let (name, bytes) = (model_name(&path), metadata.len());
+        Ok(Some(Pulled { name, path, bytes, sha256, is_verified, was_present: true }))
     })
+    .await
 }
 
 fn model_name(path: &Path) -> String {

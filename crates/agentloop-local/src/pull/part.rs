@@ -13,6 +13,9 @@ use super::on_disk;
 /// How much room is left on the disk beside the file.
 const SPARE_BYTES: u64 = 64 << 20;
 
+/// After how many bytes of a file without a known length the room on the disk is checked.
+const STEP_BYTES: u64 = 16 << 20;
+
 /// What is known of the file of which a part is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Origin {
@@ -48,6 +51,10 @@ impl Part {
         options.read(true).append(true).create(true);
         let file = options.open(&path).map_err(|error| on_disk(&path, &error))?;
         lock(&file, target)?;
+        // Another process may have completed or removed the file between opening and locking it. Writing to it would destroy a model.
+        if !is_at(&file, &path) {
+            return Err(in_use(target));
+        }
         let origin = std::fs::read(&notes).ok();
         let origin = origin.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let origin: Origin = origin.unwrap_or_default();
@@ -87,7 +94,12 @@ impl Part {
         Ok(())
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    /// Adds bytes. If it is not known how many will follow, the disk must have room for some more after each [`STEP_BYTES`].
+    pub(super) fn write(&mut self, bytes: &[u8], total: Option<u64>) -> Result<()> {
+        let after = self.bytes + bytes.len() as u64;
+        if total.is_none() && self.bytes / STEP_BYTES != after / STEP_BYTES {
+            self.check_room(after.saturating_add(STEP_BYTES))?;
+        }
         self.file.write_all(bytes).map_err(|error| on_disk(&self.path, &error))?;
         self.digest.update(bytes);
         self.bytes += bytes.len() as u64;
@@ -96,8 +108,7 @@ impl Part {
 
     /// Returns the SHA-256 of what is there, in hexadecimal digits.
     pub(super) fn sha256(&self) -> String {
-        let digest = self.digest.clone().finish();
-        digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+        digits(self.digest.clone())
     }
 
     /// Gives the file its name.
@@ -143,13 +154,72 @@ fn free_bytes(_: &Path) -> Option<u64> {
 #[cfg(unix)]
 fn lock(file: &File, target: &Path) -> Result<()> {
     use rustix::fs::{FlockOperation, flock};
-    flock(file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-        let message = format!("another process is downloading {}", target.display());
-        Error::new(ErrorKind::Conflict, message).with_retryable(false)
-    })
+    flock(file, FlockOperation::NonBlockingLockExclusive).map_err(|_| in_use(target))
+}
+
+fn in_use(target: &Path) -> Error {
+    let message = format!("another process is downloading {}", target.display());
+    Error::new(ErrorKind::Conflict, message)
+        .with_retryable(false)
+        .with_hint("wait until it has ended, and run the command again")
+}
+
+/// Returns whether a file is the one at a path.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let place = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    let (Ok(file), Ok(path)) = (file.metadata(), path.metadata()) else { return false };
+    place(file) == place(path)
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+/// Returns the SHA-256 of a file, in hexadecimal digits.
+pub(super) fn sha256_of(path: &Path) -> Result<String> {
+    let failed = |error: std::io::Error| {
+        Error::new(ErrorKind::Other, format!("{} cannot be read: {error}", path.display()))
+    };
+    let mut file = File::open(path).map_err(failed)?;
+    let mut digest = Context::new(&SHA256);
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer).map_err(failed)? {
+            0 => return Ok(digits(digest)),
+            count => digest.update(&buffer[..count]),
+        }
+    }
+}
+
+fn digits(digest: Context) -> String {
+    digest.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(not(unix))]
 fn lock(_: &File, _: &Path) -> Result<()> {
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// Found by reading: a second process that opened the part before the first one renamed it, and locked it afterwards, made the
+    /// complete model empty.
+    #[test]
+    fn a_file_that_was_renamed_or_removed_after_it_was_opened_is_not_the_part_any_more() {
+        let folder = std::env::temp_dir().join(format!("agentloop-part-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (path, target) = (folder.join(".m.gguf.part"), folder.join("m.gguf"));
+        let file = File::create(&path).unwrap();
+        assert!(is_at(&file, &path));
+        std::fs::rename(&path, &target).unwrap();
+        assert!(!is_at(&file, &path));
+        let other = File::create(&path).unwrap();
+        assert!(is_at(&other, &path) && !is_at(&file, &path));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -5,6 +5,7 @@
 mod common;
 #[cfg(feature = "llama")]
 mod engine;
+mod hostile;
 mod listing;
 mod pull;
 #[cfg(feature = "llama")]

@@ -11,13 +11,15 @@ use tokio::net::TcpListener;
 use crate::common::{Scratch, gguf};
 
 /// A server that answers each request with the bytes that a function returns, and keeps the requests.
-struct Server {
-    url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    async fn start(respond: impl Fn(usize, &str) -> Vec<u8> + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(
+        respond: impl Fn(usize, &str) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -49,32 +51,32 @@ impl Server {
         Self { url, requests }
     }
 
-    fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 
-    fn pull(&self, scratch: &Scratch) -> Pull {
+    pub(crate) fn pull(&self, scratch: &Scratch) -> Pull {
         let source = format!("{}/files/model.gguf", self.url);
         Pull::new(&source, &scratch.0).unwrap().stall_time(Duration::from_secs(10))
     }
 }
 
-fn response(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+pub(crate) fn response(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("HTTP/1.1 {status}\r\nconnection: close\r\n{headers}\r\n");
     [head.as_bytes(), body].concat()
 }
 
-fn whole(body: &[u8], etag: &str) -> Vec<u8> {
+pub(crate) fn whole(body: &[u8], etag: &str) -> Vec<u8> {
     response("200 OK", &format!("etag: \"{etag}\"\r\ncontent-length: {}\r\n", body.len()), body)
 }
 
 /// Returns the first byte that a request asks for.
-fn start_of(request: &str) -> Option<usize> {
+pub(crate) fn start_of(request: &str) -> Option<usize> {
     let range = request.split("range: bytes=").nth(1)?;
     range.split('-').next()?.parse().ok()
 }
 
-fn rest(body: &[u8], start: usize, etag: &str) -> Vec<u8> {
+pub(crate) fn rest(body: &[u8], start: usize, etag: &str) -> Vec<u8> {
     let length = body.len() - start;
     let headers = format!(
         "etag: \"{etag}\"\r\ncontent-length: {length}\r\ncontent-range: bytes {start}-{}/{}\r\n",
@@ -84,11 +86,11 @@ fn rest(body: &[u8], start: usize, etag: &str) -> Vec<u8> {
     response("206 Partial Content", &headers, &body[start..])
 }
 
-async fn run(pull: &Pull) -> Result<Pulled> {
+pub(crate) async fn run(pull: &Pull) -> Result<Pulled> {
     pull.run(|_| {}).await
 }
 
-fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -241,7 +243,7 @@ async fn a_length_that_lies_is_noticed() {
 }
 
 /// Returns the list of a repository's files.
-fn tree(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn tree(files: &[(&str, &[u8])]) -> Vec<u8> {
     let entries: Vec<serde_json::Value> = files
         .iter()
         .map(|(path, body)| {
