@@ -24,11 +24,38 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |file| file.write_all(bytes))
 }
 
+/// Checks that [`write_output`] can write to a path, as far as that is known before a call is paid for.
+pub(crate) fn check_output(path: &Path) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|about| about.is_dir()) {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    }
+    fs::metadata(parent_folder(path)).map(drop)
+}
+
+/// Writes the result of a command to the path that the user named. A file is replaced atomically, also through a symbolic link. A device or a
+/// pipe is written to.
+pub(crate) fn write_output(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(about) if about.is_file() => replace(&fs::canonicalize(path)?, bytes),
+        Ok(about) if about.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        Ok(_) => OpenOptions::new().write(true).open(path)?.write_all(bytes),
+        Err(_) => replace(path, bytes),
+    }
+}
+
 /// Replaces a file atomically by what `write` writes.
+///
+/// # Errors
+///
+/// Fails also if the path is a folder, a device or a pipe: root could replace `/dev/null` by a file.
 pub(crate) fn replace_with(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
+    let is_replaced = |about: fs::Metadata| about.is_file() || about.is_symlink();
+    if !fs::symlink_metadata(path).map_or(true, is_replaced) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+    }
     let (temporary, file) = create_temporary(path)?;
     let mut file = BufWriter::new(file);
     let written = write(&mut file)
@@ -114,7 +141,6 @@ pub(crate) fn append_suffix(path: &Path, suffix: impl AsRef<OsStr>) -> PathBuf {
     name.into()
 }
 
-#[cfg(unix)]
 fn parent_folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,

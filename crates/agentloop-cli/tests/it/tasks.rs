@@ -93,3 +93,54 @@ fn a_provider_without_the_modality_and_a_provider_alone_are_errors_that_state_wh
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("-m openai/MODEL"), "{run}");
 }
+
+// Found by `agentloop transcribe -o /dev/full` as root: the device was replaced by a file.
+#[cfg(unix)]
+#[test]
+fn output_to_a_pipe_or_through_a_link_is_written_and_not_replaced() {
+    use std::os::unix::fs::FileTypeExt as _;
+
+    let folder = Folder::with([("a.wav", "RIFF\0\0\0\0WAVEfmt "), ("old.txt", "old")]);
+    let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status();
+    assert!(made.unwrap().success());
+    for command in [
+        &["transcribe", "-m", "sim/transcribe", "a.wav", "-o", "pipe"][..],
+        &["speak", "-m", "sim/speech", "--voice", "a", "-o", "pipe", "Good morning"],
+    ] {
+        let pipe = folder.path().join("pipe");
+        let reader = std::thread::spawn(move || std::fs::read(pipe).unwrap());
+        let run = agentloop(command.iter().copied()).within(folder.path()).run();
+        assert_eq!(run.code, Some(0), "{run}");
+        assert!(!reader.join().unwrap().is_empty(), "{command:?}");
+        let about = std::fs::symlink_metadata(folder.path().join("pipe")).unwrap();
+        assert!(about.file_type().is_fifo(), "{command:?}");
+    }
+    std::os::unix::fs::symlink("old.txt", folder.path().join("link.txt")).unwrap();
+    let through = ["transcribe", "-m", "sim/transcribe", "a.wav", "-o", "link.txt"];
+    let run = agentloop(through).within(folder.path()).run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(std::fs::symlink_metadata(folder.path().join("link.txt")).unwrap().is_symlink());
+    assert_ne!(folder.read("old.txt").as_deref(), Some("old"));
+}
+
+// The call was paid for before the name was looked at.
+#[test]
+fn an_output_that_cannot_be_written_is_refused_before_the_call() {
+    let folder = Folder::with([("a.wav", "RIFF\0\0\0\0WAVEfmt ")]);
+    for output in ["missing/out", "."] {
+        // Nothing listens there, so a call would fail with another exit code.
+        for command in [
+            &["transcribe", "-m", "openai/whisper-1", "a.wav", "-o", output][..],
+            &["speak", "-m", "openai/tts-1", "-o", output, "Good morning"],
+            &["image", "-m", "openai/gpt-image-1", "-o", output, "A cat"],
+        ] {
+            let run = agentloop(command.iter().copied())
+                .within(folder.path())
+                .env("OPENAI_API_KEY", "sk-test")
+                .env("AGENTLOOP_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+                .run();
+            assert_eq!(run.code, Some(2), "{command:?}: {run}");
+            assert!(run.stderr.contains(&format!("error: {output}: ")), "{command:?}: {run}");
+        }
+    }
+}

@@ -27,7 +27,7 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// Fails if stdout is named and is a terminal, which would show bytes as text.
+    /// Fails if stdout is named and is a terminal, which would show bytes as text, and if a file is named that cannot be written.
     pub(crate) fn of(option: Option<&Path>) -> Result<Self, Failure> {
         match option {
             None => Ok(Self::New),
@@ -38,7 +38,10 @@ impl Place {
                 )),
                 false => Ok(Self::Stdout),
             },
-            Some(path) => Ok(Self::File(path.to_owned())),
+            Some(path) => {
+                files::check_output(path).map_err(|error| Failure::file(path, error))?;
+                Ok(Self::File(path.to_owned()))
+            }
         }
     }
 
@@ -67,7 +70,7 @@ impl Place {
                 return Ok(());
             }
             Self::File(path) => {
-                files::replace(path, bytes).map_err(|error| Failure::file(path, error))?;
+                files::write_output(path, bytes).map_err(|error| Failure::file(path, error))?;
                 path.clone()
             }
             Self::New => write_new(bytes, kind, extension)?,
@@ -85,8 +88,10 @@ fn write_new(bytes: &[u8], kind: &str, extension: &str) -> Result<PathBuf, Failu
         let path = PathBuf::from(format!("{kind}-{number}.{extension}"));
         match File::create_new(&path) {
             Ok(mut file) => {
-                file.write_all(bytes).map_err(|error| Failure::file(&path, error))?;
-                return Ok(path);
+                let written = file.write_all(bytes);
+                // A file with a part of the content is of no use.
+                let written = written.inspect_err(|_| drop(std::fs::remove_file(&path)));
+                return written.map(|()| path.clone()).map_err(|error| Failure::file(&path, error));
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(Failure::file(&path, error)),

@@ -103,6 +103,9 @@ impl TextFormat {
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let from_name = args.output.as_deref().map_or(TextFormat::Text, TextFormat::of_path);
     let format = args.format.unwrap_or(from_name);
+    if let Some(path) = &args.output {
+        files::check_output(path).map_err(|error| Failure::file(path, error))?;
+    }
     let audio = read_media(&args.audio)?;
     let call = args.call.prepare(setup).await?;
     let mut request = prepared!(call, TranscribeRequest::new(&call.model, audio));
@@ -121,7 +124,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         let text = format.write(&response)?;
         match &args.output {
             Some(path) => {
-                files::replace(path, text.as_bytes())
+                files::write_output(path, text.as_bytes())
                     .map_err(|error| Failure::file(path, error))?;
             }
             None => {
