@@ -7,7 +7,8 @@ use agentloop::TranscriptSegment;
 /// Times above this are not times of audio. It is 99 hours, the last that has two digits.
 const MAX_SECONDS: f64 = 99.0 * 3_600.0;
 
-/// Writes SubRip: numbered blocks, with a comma before the milliseconds.
+/// Writes SubRip: numbered blocks, with a comma before the milliseconds. Players look for `-->` in every line, so a text cannot have it. There is
+/// no way to escape it.
 pub(super) fn write_srt(segments: &[TranscriptSegment]) -> String {
     let mut text = String::new();
     for (number, segment) in (1..).zip(segments) {
@@ -16,8 +17,8 @@ pub(super) fn write_srt(segments: &[TranscriptSegment]) -> String {
             text,
             "{number}\n{} --> {}\n{}\n\n",
             format_time(segment.start, ','),
-            format_time(segment.end, ','),
-            one_block(&segment.text)
+            format_time(segment.end.max(segment.start), ','),
+            one_block(&segment.text).replace("-->", "->")
         );
     }
     text
@@ -32,16 +33,16 @@ pub(super) fn write_vtt(segments: &[TranscriptSegment]) -> String {
             text,
             "{} --> {}\n{}\n\n",
             format_time(segment.start, '.'),
-            format_time(segment.end, '.'),
+            format_time(segment.end.max(segment.start), '.'),
             words.replace("-->", "--&gt;")
         );
     }
     text
 }
 
-/// Returns the text without blank lines, which would end its block.
+/// Returns the text without blank lines, which would end its block. A carriage return ends a line too, and a NUL ends a file for some players.
 fn one_block(text: &str) -> String {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = text.split(['\n', '\r', '\0']).map(str::trim).filter(|line| !line.is_empty());
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -72,12 +73,25 @@ mod tests {
         ];
         assert_eq!(
             write_srt(&segments),
-            "1\n00:00:00,000 --> 00:00:01,500\nHello\nthere\n\n2\n01:01:01,043 --> 01:01:02,000\na <b> --> c & d\n\n"
+            "1\n00:00:00,000 --> 00:00:01,500\nHello\nthere\n\n2\n01:01:01,043 --> 01:01:02,000\na <b> -> c & d\n\n"
         );
         assert_eq!(
             write_vtt(&segments),
             "WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nHello\nthere\n\n01:01:01.043 --> 01:01:02.000\na &lt;b> --&gt; c &amp; d\n\n"
         );
+    }
+
+    #[test]
+    fn a_text_cannot_add_a_block_and_an_end_is_not_before_its_start() {
+        let hostile = "a\r\r2\r00:00:09,000 --> 00:00:10,000\rforged\0\n\u{b}\n\r\nb";
+        let segments = [TranscriptSegment::new(hostile, 5.0, 1.0)];
+        for text in [write_srt(&segments), write_vtt(&segments)] {
+            assert_eq!(text.matches("-->").count(), 1, "{text}");
+            assert!(!text.contains(['\r', '\0']), "{text}");
+            assert!(text.contains("05") && !text.contains("00:00:01"), "{text}");
+            let block = text.split_once("forged").unwrap();
+            assert!(block.1.starts_with("\nb\n\n"), "{text}");
+        }
     }
 
     #[test]
