@@ -9,6 +9,7 @@ use super::task::{CallArgs, finished, prepared, read_media};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
+use crate::printable;
 use crate::screen::image::ImageProtocol;
 use crate::setup::Setup;
 
@@ -23,7 +24,7 @@ pub(crate) struct Args {
     prompt: Vec<String>,
 
     /// Write the image to this file; - is stdout. Several images get numbers [default: a new file image-N of the current folder]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
     output: Option<PathBuf>,
 
     /// An image to edit or to combine: a file, a URL, or - for stdin. Can be given more than once.
@@ -65,6 +66,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let place = Place::of(args.output.as_deref())?;
+    check_stdout(&place, args.n.unwrap_or(1) as usize)?;
     let images = args.edit.iter().map(|name| read_media(name)).collect::<Result<Vec<_>, _>>()?;
     let mask = args.mask.as_deref().map(read_media).transpose()?;
     let prompt = match args.edit.iter().chain(&args.mask).any(|name| name == "-") {
@@ -87,16 +89,12 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     request.output_format = args.format;
     request.seed = args.seed;
     let response = args.call.accept(call.client.image(request).await)?;
-    if place == Place::Stdout && response.images.len() > 1 && !args.call.json {
-        return Err(Failure::input_with_hint(
-            format!("the response has {} images, but stdout can take one", response.images.len()),
-            "name a file with --output",
-        ));
-    }
+    check_stdout(&place, response.images.len())?;
+    let mut urls = Vec::new();
     if !args.call.print_json(&response)? {
         let parts = response.images.iter().map(|image| ResponsePart::Image(image.part.clone()));
         for (number, part) in (1..).zip(parts) {
-            show(&part, &place.numbered(number, response.images.len()))?;
+            urls.extend(show(&part, &place.numbered(number, response.images.len()))?);
         }
         for prompt in response.images.iter().filter_map(|image| image.revised_prompt.as_deref()) {
             setup.notes.print_note(&format!("the prompt was changed to: {prompt}"));
@@ -106,18 +104,39 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         }
     }
     finished!(call, response);
+    match urls.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Response(format!(
+            "the provider returned a URL in place of the image: {}",
+            urls.join(" ")
+        ))),
+    }
+}
+
+/// Fails if stdout would have to take several images.
+fn check_stdout(place: &Place, images: usize) -> Result<(), Failure> {
+    if *place == Place::Stdout && images > 1 {
+        return Err(Failure::input_with_hint(
+            format!("the response has {images} images, but stdout can take one"),
+            "name a file with --output",
+        ));
+    }
     Ok(())
 }
 
-/// Writes an image, and shows it on a terminal that can. If there is only a URL, prints that.
-fn show(part: &ResponsePart, place: &Place) -> Result<(), Failure> {
+/// Writes an image, and shows it on a terminal that can. If there is only a URL, prints that, or returns it if the bytes were asked for.
+fn show(part: &ResponsePart, place: &Place) -> Result<Option<String>, Failure> {
     if let ResponsePart::Image(image) = part
         && let (true, Some(url)) = (image.data.is_empty(), &image.url)
     {
+        let url = printable::escape_line(url);
+        if *place != Place::New {
+            return Ok(Some(url.into_owned()));
+        }
         let mut output = Output::new();
-        output.write_untrusted(url)?;
-        output.write_line("")?;
-        return Ok(output.flush()?);
+        output.write_line(&url)?;
+        output.flush()?;
+        return Ok(None);
     }
     let bytes = part.bytes()?;
     place.write(&bytes, "image", part.extension().unwrap_or("bin"))?;
@@ -126,5 +145,5 @@ fn show(part: &ResponsePart, place: &Place) -> Result<(), Failure> {
         output.write_line(&image)?;
         output.flush()?;
     }
-    Ok(())
+    Ok(None)
 }

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     text: Vec<String>,
 
     /// Write the audio to this file; - is stdout, as it arrives [default: a new file speech-N of the current folder]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
     output: Option<PathBuf>,
 
     /// The voice, by the provider's name for it. Most providers require one.

@@ -4,6 +4,7 @@ use crate::common;
 
 use common::agentloop;
 use common::folder::Folder;
+use common::server::Then;
 
 #[test]
 fn an_image_is_written_to_the_first_unused_name_and_its_path_is_printed() {
@@ -142,5 +143,43 @@ fn an_output_that_cannot_be_written_is_refused_before_the_call() {
             assert_eq!(run.code, Some(2), "{command:?}: {run}");
             assert!(run.stderr.contains(&format!("error: {output}: ")), "{command:?}: {run}");
         }
+    }
+}
+
+// `image -o - > cat.png` wrote a URL into the file, and `-o cat.png` succeeded without a file.
+#[test]
+fn a_url_in_place_of_an_image_is_an_error_if_the_bytes_were_asked_for() {
+    let body =
+        "{\"data\":[{\"url\":\"https://a.test/\\u001b[2Jx.png\"},{\"b64_json\":\"iVBORw0KGgo=\"}]}";
+    let url = common::server::serve(common::server::json("200 OK", body), Then::Close);
+    let folder = Folder::with([]);
+    let image = |output: Option<&str>, n: &str| {
+        let named = output.into_iter().flat_map(|name| ["-o", name]);
+        let command = ["image", "-m", "openai/gpt-image-1", "A cat", "-n", n];
+        agentloop(command.into_iter().chain(named))
+            .within(folder.path())
+            .env("OPENAI_API_KEY", "sk-test")
+            .env("AGENTLOOP_OPENAI_BASE_URL", &url)
+            .run()
+    };
+    let run = image(Some("cat.png"), "2");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), "cat-2.png\n"), "{run}");
+    assert!(run.stderr.contains("https://a.test/"), "{run}");
+    let run = image(None, "2");
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(run.stdout.starts_with("https://a.test/") && !run.stdout.contains('\x1b'), "{run}");
+    let run = image(Some("-"), "2");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
+}
+
+#[test]
+fn an_output_beside_json_is_an_error_and_not_ignored() {
+    for command in [
+        &["image", "-m", "sim/image", "--json", "-o", "a.png", "A cat"][..],
+        &["speak", "-m", "sim/speech", "--json", "-o", "a.wav", "Good morning"],
+    ] {
+        let run = agentloop(command.iter().copied()).run();
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains("--json"), "{run}");
     }
 }
