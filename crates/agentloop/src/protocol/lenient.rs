@@ -150,6 +150,74 @@ impl<'de> Deserialize<'de> for Int {
     }
 }
 
+/// A number, also when it is written as text; or nothing. It is always finite.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Float(pub(crate) Option<f64>);
+
+struct FloatVisitor;
+
+impl<'de> Visitor<'de> for FloatVisitor {
+    type Value = Float;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number")
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a measured value, not a count")]
+    fn visit_i64<E>(self, number: i64) -> Result<Float, E> {
+        Ok(Float(Some(number as f64)))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a measured value, not a count")]
+    fn visit_u64<E>(self, number: u64) -> Result<Float, E> {
+        Ok(Float(Some(number as f64)))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Float, E> {
+        Ok(Float(Some(number).filter(|number| number.is_finite())))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Float, E> {
+        self.visit_f64(text.trim().parse().unwrap_or(f64::NAN))
+    }
+
+    absent!(Float(None); bool unit seq map);
+}
+
+impl<'de> Deserialize<'de> for Float {
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FloatVisitor)
+    }
+}
+
+/// A truth value, or nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flag(pub(crate) Option<bool>);
+
+struct FlagVisitor;
+
+impl<'de> Visitor<'de> for FlagVisitor {
+    type Value = Flag;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("true or false")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Flag, E> {
+        Ok(Flag(Some(value)))
+    }
+
+    absent!(Flag(None); number str unit seq map);
+}
+
+impl<'de> Deserialize<'de> for Flag {
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FlagVisitor)
+    }
+}
+
 /// A list of which nearly all have one element, which then costs no allocation. `null` is an empty list;
 /// anything else that is not a list is an error, for a list of responses cannot be guessed.
 #[derive(Debug)]

@@ -16,10 +16,10 @@ use crate::client::limit::timed_out;
 use crate::client::secrets::RequestSecrets;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::SseReader;
-use crate::limits::MAX_BYTES_WITHOUT_EVENT;
+use crate::limits::{MAX_BYTES_WITHOUT_EVENT, MAX_ERROR_BODY_BYTES};
 use crate::models::Pricing;
-use crate::protocol::task::{TaskDecoded, TaskDecoder, media_type};
-use crate::protocol::{self, Flow, ReportedCost};
+use crate::protocol::task::{TaskDecoded, TaskDecoder, is_object, media_type};
+use crate::protocol::{self, Flow, ReportedCost, codec};
 use crate::provider::Target;
 use crate::stream::TaskStream;
 use crate::timeouts::Timeouts;
@@ -35,10 +35,17 @@ pub(super) fn is_streamed(task: &Task, response: &HttpResponse<Body>) -> bool {
 /// How the bytes are read.
 enum Reading {
     Events(Box<(SseReader, TaskDecoder)>),
-    /// The bytes are the audio.
+    /// The bytes are the audio, unless `held` turns out to be an error in JSON.
     Audio {
         has_begun: bool,
+        held: Vec<u8>,
     },
+}
+
+impl Reading {
+    fn audio() -> Self {
+        Self::Audio { has_begun: false, held: Vec::new() }
+    }
 }
 
 /// A response while it is read.
@@ -76,8 +83,8 @@ impl TaskEvents {
         let usual = decoder.mime_type().to_owned();
         let (reading, mime_type) = match mime.as_str() {
             "text/event-stream" => (Reading::Events(Box::new((SseReader::new(), decoder))), usual),
-            _ if mime.starts_with("audio/") => (Reading::Audio { has_begun: false }, mime),
-            _ => (Reading::Audio { has_begun: false }, usual),
+            _ if mime.starts_with("audio/") => (Reading::audio(), mime),
+            _ => (Reading::audio(), usual),
         };
         Self {
             request_id: protocol::request_id(response.headers()),
@@ -172,10 +179,18 @@ impl TaskEvents {
         let Self { reading, queue, target, .. } = self;
         let before = queue.len();
         match reading {
-            Reading::Audio { has_begun } => {
-                if !bytes.is_empty() {
-                    *has_begun = true;
-                    queue.push_back(TaskEvent::Audio { data: bytes });
+            Reading::Audio { has_begun, held } => {
+                // No audio format begins with a brace; raw samples may, and are longer than an error.
+                let may_be_error = !*has_begun && (!held.is_empty() || bytes.starts_with(b"{"));
+                if may_be_error && held.len() + bytes.len() <= MAX_ERROR_BODY_BYTES {
+                    held.extend_from_slice(&bytes);
+                    return Ok(());
+                }
+                for data in [Bytes::from(std::mem::take(held)), bytes] {
+                    if !data.is_empty() {
+                        *has_begun = true;
+                        queue.push_back(TaskEvent::Audio { data });
+                    }
                 }
                 return Ok(());
             }
@@ -218,10 +233,19 @@ impl TaskEvents {
         self.ended = true;
         let decoded = match &mut self.reading {
             Reading::Events(both) => both.1.finish()?,
-            Reading::Audio { has_begun: false } => {
+            Reading::Audio { has_begun: false, held } if held.is_empty() => {
                 return Err(Error::new(ErrorKind::Protocol, "the audio is empty"));
             }
-            Reading::Audio { .. } => {
+            Reading::Audio { held, .. } if is_object(held) => {
+                let provider = &self.target.provider;
+                let codec = codec(provider.protocol);
+                return Err(codec.decode_error_in_response(&provider.name, held));
+            }
+            Reading::Audio { held, .. } => {
+                if !held.is_empty() {
+                    let data = Bytes::from(std::mem::take(held));
+                    self.queue.push_back(TaskEvent::Audio { data });
+                }
                 let mut response = SpeechResponse::default();
                 response.mime_type.clone_from(&self.mime_type);
                 let response = TaskResponse::Speech(response);

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::chat::{GeneratedImage, ImagePart, ImageRequest, ImageResponse, TaskResponse, Usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{decoded, mime_of_bytes};
-use crate::protocol::lenient::{Int, Many, Object, Text};
+use crate::protocol::lenient::{Flag, Int, Many, Object, Text};
 use crate::protocol::task::{Reader, TaskDecoded, WireUsage};
 
 /// How many characters of base64 show the type of an image.
@@ -30,8 +30,8 @@ struct Wire<'a> {
     model_version: Text<'a>,
     #[serde(borrow, rename = "promptFeedback")]
     prompt_feedback: Object<Feedback<'a>>,
-    #[serde(rename = "usageMetadata")]
-    usage_metadata: Object<Metadata>,
+    #[serde(borrow, rename = "usageMetadata")]
+    usage_metadata: Object<Metadata<'a>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -43,7 +43,7 @@ struct Item<'a> {
     url: Text<'a>,
     #[serde(borrow)]
     revised_prompt: Text<'a>,
-    respect_moderation: Option<bool>,
+    respect_moderation: Flag,
 }
 
 #[derive(Default, Deserialize)]
@@ -80,7 +80,7 @@ pub(in crate::protocol) struct Part<'a> {
     pub(in crate::protocol) text: Text<'a>,
     #[serde(borrow)]
     pub(in crate::protocol) inline_data: Object<Blob<'a>>,
-    pub(in crate::protocol) thought: Option<bool>,
+    pub(in crate::protocol) thought: Flag,
 }
 
 #[derive(Default, Deserialize)]
@@ -101,22 +101,24 @@ struct Feedback<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(in crate::protocol) struct Metadata {
+pub(in crate::protocol) struct Metadata<'a> {
     prompt_token_count: Int,
     candidates_token_count: Int,
     thoughts_token_count: Int,
     total_token_count: Int,
-    candidates_tokens_details: Option<Many<Count>>,
+    #[serde(borrow)]
+    candidates_tokens_details: Option<Many<Count<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Count {
-    modality: String,
+struct Count<'a> {
+    #[serde(borrow)]
+    modality: Text<'a>,
     token_count: Int,
 }
 
-impl Metadata {
+impl Metadata<'_> {
     /// Returns the usage in the library's form.
     pub(in crate::protocol) fn usage(&self) -> Option<Usage> {
         let prompt = self.prompt_token_count.unsigned();
@@ -135,9 +137,10 @@ impl Metadata {
         };
         usage.details.reasoning_tokens = thoughts;
         for count in self.candidates_tokens_details.iter().flat_map(|counts| &counts.0) {
-            if let Some(tokens) = count.token_count.unsigned() {
+            let (kind, tokens) = (count.modality.non_empty(), count.token_count.unsigned());
+            if let (Some(kind), Some(tokens)) = (kind, tokens) {
                 let kinds = &mut usage.details.completion_tokens_by_modality;
-                kinds.insert(count.modality.clone(), tokens);
+                kinds.insert(kind.to_owned(), tokens);
             }
         }
         (!usage.is_empty()).then_some(usage)
@@ -155,11 +158,14 @@ pub(in crate::protocol) fn decode(
     let stated = wire.output_format.non_empty().or(request.output_format.as_deref());
     let stated = stated.map(|format| format!("image/{format}"));
     for item in wire.data.iter().flat_map(|items| &items.0) {
-        if item.respect_moderation == Some(false) {
+        if item.respect_moderation.0 == Some(false) {
             refusal = Some("its content policy".to_owned());
             continue;
         }
-        let mut image = match (item.b64_json.non_empty(), item.url.non_empty()) {
+        // Some servers put the bytes into the URL.
+        let url = item.url.non_empty();
+        let inline = url.filter(|url| url.starts_with("data:"));
+        let mut image = match (item.b64_json.non_empty().or(inline), url) {
             (Some(data), _) => of_base64(data, stated.as_deref()).ok_or_else(not_base64)?,
             (None, Some(url)) => GeneratedImage::new(ImagePart {
                 url: Some(url.to_owned()),
@@ -184,7 +190,7 @@ pub(in crate::protocol) fn decode(
         let parts = candidate.content.0.as_ref().and_then(|content| content.parts.as_ref());
         for part in parts.iter().flat_map(|parts| &parts.0) {
             // Drafts of a model that thinks.
-            if part.thought == Some(true) {
+            if part.thought.0 == Some(true) {
                 continue;
             }
             if let Some(blob) = &part.inline_data.0

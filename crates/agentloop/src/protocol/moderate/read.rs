@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::chat::{ModerateRequest, ModerateResponse, Moderation, TaskResponse};
 use crate::error::Result;
-use crate::protocol::lenient::{Many, Object, Text};
+use crate::protocol::lenient::{Float, Many, Object, Text};
 use crate::protocol::task::{Reader, TaskDecoded, WireUsage};
 
 #[derive(Default, Deserialize)]
@@ -24,12 +24,13 @@ struct Wire<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Item<'a> {
+    // These two are read strictly: a wrong type must not become "not flagged".
     flagged: Option<bool>,
     /// A category that a model does not have is `null`.
     #[serde(borrow)]
     categories: Object<BTreeMap<Cow<'a, str>, Option<bool>>>,
     #[serde(borrow)]
-    category_scores: Object<BTreeMap<Cow<'a, str>, Option<f64>>>,
+    category_scores: Object<BTreeMap<Cow<'a, str>, Float>>,
 }
 
 pub(in crate::protocol) fn decode(
@@ -50,7 +51,10 @@ pub(in crate::protocol) fn decode(
         };
         let known = |(name, value): (Cow<'_, str>, Option<bool>)| Some((name.into_owned(), value?));
         let categories: BTreeMap<String, bool> = categories.into_iter().filter_map(known).collect();
-        let known = |(name, value): (Cow<'_, str>, Option<f64>)| Some((name.into_owned(), value?));
+        if item.flagged.is_none() && categories.is_empty() {
+            return Err(reader.broken("a result has neither `flagged` nor a category"));
+        }
+        let known = |(name, value): (Cow<'_, str>, Float)| Some((name.into_owned(), value.0?));
         let scores = item.category_scores.0.unwrap_or_default();
         response.results.push(Moderation {
             flagged: item.flagged.unwrap_or_else(|| categories.values().any(|value| *value)),

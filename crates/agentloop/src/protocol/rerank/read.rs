@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::chat::{RankedDocument, RerankRequest, RerankResponse, TaskResponse};
 use crate::error::Result;
-use crate::protocol::lenient::{Int, Many, Object, Text};
+use crate::protocol::lenient::{Float, Int, Many, Object, Text};
 use crate::protocol::task::{Reader, TaskDecoded, WireUsage};
 
 #[derive(Default, Deserialize)]
@@ -25,8 +25,8 @@ struct Wire<'a> {
 #[serde(default)]
 struct Item {
     index: Int,
-    relevance_score: Option<f64>,
-    score: Option<f64>,
+    relevance_score: Float,
+    score: Float,
 }
 
 #[derive(Default, Deserialize)]
@@ -70,7 +70,7 @@ pub(in crate::protocol) fn decode(
         if std::mem::replace(place, true) {
             return Err(reader.broken(format!("document {index} is ranked twice")));
         }
-        let score = item.relevance_score.or(item.score).filter(|score| score.is_finite());
+        let score = item.relevance_score.0.or(item.score.0);
         let score = score.ok_or_else(|| reader.broken(format!("document {index} has no score")))?;
         response.results.push(RankedDocument::new(index, score));
     }

@@ -9,7 +9,7 @@ use crate::media::{decoded, mime_of_bytes, pcm_rate, with_header};
 use crate::protocol::ReportedCost;
 use crate::protocol::image::{Candidate, Metadata};
 use crate::protocol::lenient::{Many, Object, Text};
-use crate::protocol::task::{Reader, TaskDecoded, WireUsage};
+use crate::protocol::task::{Reader, TaskDecoded, WireUsage, is_object};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -24,8 +24,8 @@ struct Wire<'a> {
     candidates: Option<Many<Candidate<'a>>>,
     #[serde(borrow, rename = "modelVersion")]
     model_version: Text<'a>,
-    #[serde(rename = "usageMetadata")]
-    usage_metadata: Object<Metadata>,
+    #[serde(borrow, rename = "usageMetadata")]
+    usage_metadata: Object<Metadata<'a>>,
 }
 
 pub(in crate::protocol) fn decode(
@@ -34,7 +34,7 @@ pub(in crate::protocol) fn decode(
 ) -> Result<TaskDecoded> {
     let mime = reader.mime();
     let mut response = SpeechResponse::default();
-    if mime != "application/json" && !mime.starts_with("text/") {
+    if mime != "application/json" && !mime.starts_with("text/") && !is_object(reader.body) {
         if reader.body.is_empty() {
             return Err(reader.broken("the audio is empty"));
         }

@@ -13,7 +13,7 @@ use crate::limits::{MAX_PARTS, MAX_RESPONSE_BYTES};
 use crate::media::decoded;
 use crate::protocol::image::{of_base64, of_images};
 use crate::protocol::json::read_json;
-use crate::protocol::lenient::{Int, Object, Text};
+use crate::protocol::lenient::{Float, Int, Object, Text};
 use crate::protocol::speech::mime_of_format;
 use crate::protocol::{Flow, Frame, codec, error_body, transcribe};
 use crate::provider::Provider;
@@ -60,8 +60,8 @@ struct Head<'a> {
     audio_language: Text<'a>,
     #[serde(borrow)]
     speaker: Text<'a>,
-    start: Option<f64>,
-    end: Option<f64>,
+    start: Float,
+    end: Float,
     #[serde(borrow)]
     usage: Object<WireUsage<'a>>,
     #[serde(borrow)]
@@ -160,7 +160,7 @@ impl TaskDecoder {
             "transcript.text.segment" | "transcription.segment"
                 if self.modality == Modality::Transcription =>
             {
-                if let (Some(start), Some(end)) = (head.start, head.end) {
+                if let (Some(start), Some(end)) = (head.start.0, head.end.0) {
                     let text = head.text.0.unwrap_or_default();
                     let mut segment = TranscriptSegment::new(text, start, end);
                     segment.speaker = head.speaker.non_empty().map(str::to_owned);
@@ -201,7 +201,7 @@ impl TaskDecoder {
                 if self.modality == Modality::Image =>
             {
                 let image = head.image()?;
-                self.hold(image.part.data.len())?;
+                self.hold(size_of_val(&image) + image.part.data.len())?;
                 self.images.push(image);
                 let usage = head.usage.0.unwrap_or_default();
                 // Each image has an event of its own; the usage is that of the last one.

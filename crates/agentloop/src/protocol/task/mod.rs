@@ -114,6 +114,12 @@ fn is_short(body: &[u8]) -> bool {
     body.len() <= MAX_ERROR_BODY_BYTES
 }
 
+/// Returns whether a body is a JSON object and not audio, whatever its media type states: an error, usually.
+pub(crate) fn is_object(body: &[u8]) -> bool {
+    let body = super::json::bare(body);
+    body.starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
+}
+
 /// Returns whether the body is an object with an error in it.
 fn has_error(body: &[u8]) -> bool {
     #[derive(serde::Deserialize)]

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::chat::Usage;
 use crate::protocol::ReportedCost;
-use crate::protocol::lenient::{Int, Object};
+use crate::protocol::lenient::{Float, Int, Object};
 
 /// The usage as providers write it.
 #[derive(Debug, Default, Deserialize)]
@@ -20,7 +20,7 @@ pub(in crate::protocol) struct WireUsage<'a> {
     input_tokens_details: Object<Details>,
     output_tokens_details: Object<Details>,
     /// The seconds of audio, if they are charged in place of tokens.
-    seconds: Option<f64>,
+    seconds: Float,
     #[serde(borrow)]
     cost: Option<&'a RawValue>,
     cost_in_usd_ticks: Int,
@@ -73,6 +73,6 @@ impl WireUsage<'_> {
 
     /// Returns the seconds of audio that are charged.
     pub(in crate::protocol) fn seconds(&self) -> Option<f64> {
-        self.seconds.filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
+        self.seconds.0.filter(|seconds| *seconds >= 0.0)
     }
 }

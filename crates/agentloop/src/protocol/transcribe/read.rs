@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::chat::{TaskResponse, TranscribeResponse, TranscriptSegment, TranscriptWord};
 use crate::error::Result;
 use crate::protocol::ReportedCost;
-use crate::protocol::lenient::{Many, Object, Text};
+use crate::protocol::lenient::{Float, Many, Object, Text};
 use crate::protocol::task::{Reader, TaskDecoded, WireUsage};
 
 /// A transcript as providers write it, complete or in the last event of a stream.
@@ -20,7 +20,7 @@ pub(in crate::protocol) struct Wire<'a> {
     language: Text<'a>,
     #[serde(borrow)]
     languages: Option<Many<Language<'a>>>,
-    duration: Option<f64>,
+    duration: Float,
     #[serde(borrow)]
     segments: Option<Many<Segment<'a>>>,
     #[serde(borrow)]
@@ -43,8 +43,8 @@ struct Language<'a> {
 struct Segment<'a> {
     #[serde(borrow)]
     text: Text<'a>,
-    start: Option<f64>,
-    end: Option<f64>,
+    start: Float,
+    end: Float,
     #[serde(borrow)]
     speaker: Text<'a>,
     #[serde(borrow)]
@@ -56,8 +56,8 @@ struct Segment<'a> {
 struct Word<'a> {
     #[serde(borrow)]
     word: Text<'a>,
-    start: Option<f64>,
-    end: Option<f64>,
+    start: Float,
+    end: Float,
 }
 
 impl Wire<'_> {
@@ -75,11 +75,10 @@ impl Wire<'_> {
         };
         let language = self.language.into_non_empty().or_else(listed);
         response.language = language.map(std::borrow::Cow::into_owned);
-        let known = |seconds: &f64| seconds.is_finite() && *seconds >= 0.0;
-        response.duration = self.duration.filter(known).or(usage.seconds());
+        response.duration = self.duration.0.filter(|seconds| *seconds >= 0.0).or(usage.seconds());
         for segment in self.segments.map(|segments| segments.0).unwrap_or_default() {
             // A segment without times is of no use; its text is in the whole text.
-            let (Some(start), Some(end)) = (segment.start, segment.end) else { continue };
+            let (Some(start), Some(end)) = (segment.start.0, segment.end.0) else { continue };
             let text = segment.text.0.unwrap_or_default();
             let mut read = TranscriptSegment::new(text, start, end);
             let speaker = segment.speaker.into_non_empty().or(segment.speaker_id.into_non_empty());
@@ -87,7 +86,7 @@ impl Wire<'_> {
             response.segments.push(read);
         }
         for word in self.words.map(|words| words.0).unwrap_or_default() {
-            let (Some(start), Some(end)) = (word.start, word.end) else { continue };
+            let (Some(start), Some(end)) = (word.start.0, word.end.0) else { continue };
             response.words.push(TranscriptWord::new(word.word.0.unwrap_or_default(), start, end));
         }
         response.usage = usage.tokens();

@@ -172,3 +172,101 @@ async fn transcripts_are_read_with_times_and_without() {
         assert!(ai.transcribe(request()).await.is_err(), "{body}");
     }
 }
+
+// A field of a wrong type that the response does not need failed it.
+#[tokio::test]
+async fn fields_that_are_not_needed_may_have_any_type() {
+    let wrong =
+        ["7", "\"x\"", "null", "[]", "[1]", "{}", "{\"a\":1}", "true", "-1", "1.5", "1e300"];
+    for value in wrong {
+        let transcript = format!(
+            r#"{{"text":"Hi","model":{value},"language":{value},"duration":{value},
+            "segments":[{{"text":{value},"start":{value},"end":{value},"speaker":{value}}}],
+            "words":[{{"word":{value},"start":{value},"end":{value}}}],
+            "usage":{{"seconds":{value},"input_tokens":{value},"input_token_details":{value},"cost_in_usd_ticks":{value}}}}}"#
+        );
+        let ranking = format!(
+            r#"{{"results":[{{"index":1,"relevance_score":0.5,"score":{value},"document":{value}}}],"usage":{value},
+            "meta":{{"billed_units":{value},"tokens":{{"input_tokens":{value}}}}},"model":{value}}}"#
+        );
+        let moderation = format!(
+            r#"{{"id":{value},"model":{value},"usage":{value},"results":[{{"flagged":false,"categories":{{"hate":false}},
+            "category_scores":{{"hate":{value}}},"category_applied_input_types":{value}}}]}}"#
+        );
+        let image = format!(
+            r#"{{"created":{value},"output_format":{value},"data":[{{"b64_json":"iVBORw0KGgo=","revised_prompt":{value},
+            "url":{value}}}],"usageMetadata":{{"promptTokenCount":{value},"candidatesTokensDetails":[{{"modality":{value},"tokenCount":{value}}}]}},
+            "candidates":[{{"content":{{"parts":[{{"text":{value},"thought":{value},"inlineData":{{"mimeType":{value}}}}}]}},"finishReason":"STOP"}}]}}"#
+        );
+        let speech = format!(
+            r#"{{"audio_data":"UklGRg==","model":{value},"usage":{value},"usageMetadata":{value}}}"#
+        );
+        let fake = Fake::new(
+            [transcript, ranking, moderation, image, speech].map(|body| Reply::json(&body)),
+        );
+        let ai = fake.client();
+        let text = ai.transcribe(TranscribeRequest::new("lab/m", wav())).await;
+        assert_eq!(text.expect(value).text, "Hi");
+        let ranked = ai.rerank(RerankRequest::new("lab/m", "q", ["a", "b"])).await;
+        assert_eq!(ranked.expect(value).results.len(), 1);
+        let checked = ai.moderate(ModerateRequest::new("lab/m", ["a"])).await;
+        assert!(!checked.expect(value).is_flagged());
+        let image = ai.image(ImageRequest::new("lab/m", "a")).await;
+        assert_eq!(image.expect(value).images.len(), 1);
+        let speech = ai.speak(SpeechRequest::new("lab/m", "a")).await;
+        assert_eq!(&speech.expect(value).audio[..], b"RIFF");
+    }
+}
+
+#[tokio::test]
+async fn a_moderation_that_cannot_be_read_is_never_harmless() {
+    for body in [
+        r#"{"results":[{"categories":{}}]}"#,
+        r#"{"results":[{"categories":{"hate":null}}]}"#,
+        r#"{"results":[{"categories":{"hate":"true"}}]}"#,
+        r#"{"results":[{"categories":{"hate":1}}]}"#,
+        r#"{"results":[{"flagged":"true","categories":{"hate":false}}]}"#,
+    ] {
+        let ai = Fake::new([Reply::json(body)]).client();
+        let error = ai.moderate(ModerateRequest::new("lab/m", ["a"])).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Protocol, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn bytes_in_the_url_of_an_image_are_bytes() {
+    let body = r#"{"data":[{"url":"data:image/jpeg;base64,/9j/4AAQSkZJRgAB"}]}"#;
+    let ai = Fake::new([Reply::json(body)]).client();
+    let response = ai.image(ImageRequest::new("lab/m", "a")).await.unwrap();
+    let part = &response.images[0].part;
+    assert_eq!((part.mime_type.as_str(), part.url.as_deref()), ("image/jpeg", None));
+    assert!(part.bytes().unwrap().starts_with(b"\xff\xd8"));
+    let ai = Fake::new([Reply::json(r#"{"data":[{"url":"data:image/png,%89PNG"}]}"#)]).client();
+    assert!(ai.image(ImageRequest::new("lab/m", "a")).await.is_err());
+}
+
+// The JSON was returned as audio.
+#[tokio::test]
+async fn an_error_with_the_media_type_of_audio_is_an_error() {
+    for kind in ["audio/mpeg", "application/octet-stream", "application/problem+json", ""] {
+        let error = r#" {"error":{"message":"no","code":"insufficient_quota"}}"#.trim();
+        let reply = Reply { headers: vec![("content-type", kind)], ..Reply::json(error) };
+        let ai = Fake::new([reply.clone(), reply]).client();
+        let request = || SpeechRequest::new("lab/m", "a");
+        assert_eq!(ai.speak(request()).await.unwrap_err().kind(), ErrorKind::Quota, "{kind}");
+        let failed = ai.speak_stream(request()).await.map(drop).unwrap_err();
+        assert_eq!(failed.kind(), ErrorKind::Quota, "{kind}");
+        // Samples may begin with a brace.
+        let samples = Reply { headers: vec![("content-type", kind)], ..Reply::json("{\u{1}\u{2}") };
+        let ai = Fake::new([samples.clone(), samples]).client();
+        assert_eq!(&ai.speak(request()).await.unwrap().audio[..], b"{\x01\x02", "{kind}");
+        let mut stream = ai.speak_stream(request()).await.unwrap();
+        let mut audio = Vec::new();
+        while let Some(event) = stream.next().await {
+            if let agentloop::SpeechEvent::Audio { data } = event.unwrap() {
+                audio.extend_from_slice(&data);
+            }
+        }
+        assert_eq!(audio, b"{\x01\x02", "{kind}");
+    }
+}
