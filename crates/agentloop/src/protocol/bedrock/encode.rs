@@ -12,7 +12,7 @@ use super::message::{Conversation, Messages};
 use super::params::{MEMBERS, OF_MODEL};
 use super::parts::{Block, BlockBody};
 use super::{model_path, thinking, tools};
-use crate::chat::{ChatRequest, ResponseFormat, WarningKind};
+use crate::chat::{ChatRequest, ResponseFormat, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::blocks::sampling;
 use crate::protocol::output::Shaped;
@@ -60,8 +60,12 @@ pub(super) fn encode(
 
     let mut warnings = std::mem::take(&mut params.warnings);
     let messages = Messages::new(provider, &prepared.names, request.lenient, &mut warnings);
-    let Conversation { mut system, mut wire_messages, has_calls } =
-        messages.encode(&prepared.messages, prepared.places.as_deref())?;
+    let mut conversation = messages.encode(&prepared.messages, prepared.places.as_deref())?;
+    if conversation.start_with_user() {
+        let why = "messages: the first is of the assistant, which is refused; \".\" of the user is sent before it";
+        warnings.push(Warning::new(WarningKind::Repaired, "messages", why));
+    }
+    let Conversation { mut system, mut wire_messages, has_calls } = conversation;
     if wire_messages.is_empty() {
         return Err(Error::new(ErrorKind::InvalidRequest, "the request has no messages")
             .with_provider(provider.name.as_ref())

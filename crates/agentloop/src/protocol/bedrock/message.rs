@@ -46,6 +46,21 @@ pub(super) struct Conversation<'a> {
     pub(super) has_calls: bool,
 }
 
+impl Conversation<'_> {
+    /// Puts a message of the user before one of the assistant that is the first. Returns whether it did.
+    ///
+    /// The API refuses it for every model: "A conversation must start with a user message" (seen in langgenius/dify#12340, 2025-01, for Claude, and
+    /// in strands-agents/sdk-python#2085, 2026-04, for Nova).
+    pub(super) fn start_with_user(&mut self) -> bool {
+        if self.wire_messages.first().is_none_or(|first| first.role == "user") {
+            return false;
+        }
+        let content = vec![Block::new(BlockBody::Text(Cow::Borrowed(".")))];
+        self.wire_messages.insert(0, WireMessage { role: "user", content, results: 0 });
+        true
+    }
+}
+
 /// Writes the messages of one request.
 pub(super) struct Messages<'a, 'w> {
     provider: &'a Provider,
