@@ -142,8 +142,12 @@ fn a_schema_is_part_of_the_json_format_but_not_beside_tools() {
     let sent = body(&encode(&ask().response_format(format.clone())));
     let expected = json!({ "type": "json_object", "json_schema": schema });
     assert_eq!(sent["response_format"], expected);
-    let sent = body(&encode(&ask().response_format(format).tool(tool("f"))));
-    assert_eq!(sent.get("response_format"), None);
+    for format in [format, ResponseFormat::JsonObject {}] {
+        let encoded = encode(&ask().response_format(format).tool(tool("f")));
+        assert_eq!(body(&encoded).get("response_format"), None);
+        let subjects = encoded.warnings.iter().map(|warning| warning.subject.as_deref());
+        assert!(subjects.eq([Some("response_format")]), "{:?}", encoded.warnings);
+    }
 }
 
 #[test]

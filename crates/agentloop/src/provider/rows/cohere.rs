@@ -7,8 +7,9 @@
 //!
 //! The page of keys is named in cohere-ai/cohere-developer-experience (`about.mdx`), read on 2026-11-16.
 
-use super::common::{hosted, names};
-use crate::chat::Effort;
+use super::common::{hosted, names, restrict};
+use crate::chat::{Effort, Protocol};
+use crate::models::{Action, Condition};
 use crate::provider::quirks::{
     AudioInputForm, DimensionsName, EmbeddingForm, FileInputForm, InputTypeWords,
 };
@@ -42,6 +43,13 @@ impl Provider {
             .clamp(Param::Temperature, 0.0, 1.0)
             .clamp(Param::TopP, 0.01, 0.99)
             .speaks_as(compatible())
+            .restriction(
+                restrict("cohere-tools-and-format", Action::FormatInWords)
+                    .protocol(Protocol::Cohere)
+                    .when([Condition::Functions, Condition::Format])
+                    .reason("the API takes no JSON format beside tools")
+                    .source("cohere SDK 7.3.1: types/response_format_v2.py"),
+            )
             .makes([Feature::Thinking, Feature::Citations])
             .listing(|list| {
                 list.models_dev = Some("cohere".into());
