@@ -2,9 +2,9 @@
 
 use agentloop::protocol::serve::{TaskForm, read_task, write_task, write_task_event};
 use agentloop::{
-    GeneratedImage, ImagePart, ImageResponse, ModerateResponse, Moderation, SpeechResponse, Task,
-    TaskEvent, TaskResponse, Timestamps, TranscribeResponse, TranscriptSegment, TranscriptWord,
-    Usage,
+    ErrorKind, GeneratedImage, ImagePart, ImageResponse, ModerateResponse, Moderation,
+    SpeechResponse, Task, TaskEvent, TaskResponse, Timestamps, TranscribeResponse,
+    TranscriptSegment, TranscriptWord, Usage,
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -189,4 +189,45 @@ fn responses_match_openai_s_api_description() {
     matches("ImageGenPartialImageEvent", &event(TaskEvent::Image { index: 1, image }));
     let response = Box::new(TaskResponse::Image(images));
     matches("ImageGenCompletedEvent", &event(TaskEvent::Done { response }));
+}
+
+// The last of several files was taken, and the others were left out without a word.
+#[test]
+fn two_files_where_one_is_expected_are_an_error() {
+    let file = |name: &str| {
+        format!(
+            "--b\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"a\"\r\n\r\nRIFF\r\n"
+        )
+    };
+    let field = |name: &str, value: &str| {
+        format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    let read = |path: &str, parts: &[String]| {
+        let body = format!("{}--b--\r\n", parts.concat());
+        read_task(path, "multipart/form-data; boundary=b", &body.into())
+    };
+    let audio = "/v1/audio/transcriptions";
+    assert!(read(audio, &[file("file")]).is_ok());
+    for parts in
+        [vec![file("file"), file("file")], vec![file("file"), field("url", "https://a.test")]]
+    {
+        let error = read(audio, &parts).unwrap_err();
+        assert_eq!((error.kind(), error.status()), (ErrorKind::InvalidRequest, Some(400)));
+    }
+    let prompt = field("prompt", "a");
+    let edit = [file("image"), file("image"), file("mask"), prompt];
+    assert!(read("/v1/images/edits", &edit).is_ok());
+    let twice = [&edit[..], &[file("mask")]].concat();
+    assert!(read("/v1/images/edits", &twice).is_err());
+}
+
+#[test]
+fn a_url_is_not_lost_from_the_events_of_an_image() {
+    let mut part = ImagePart::default();
+    part.url = Some("https://a.test/x.png".into());
+    let mut images = ImageResponse::new("m", "lab");
+    images.images = vec![GeneratedImage::new(part)];
+    let response = Box::new(TaskResponse::Image(images));
+    let event = write_task_event(&TaskEvent::Done { response }, 7);
+    assert!(String::from_utf8_lossy(&event).contains("https://a.test/x.png"));
 }

@@ -142,6 +142,15 @@ impl Fields {
         taken.into_iter().map(|(_, file)| file).collect()
     }
 
+    /// Takes the only file of that name. Of several, none is the right one.
+    fn file(&mut self, name: &str) -> Result<Option<MediaFile>> {
+        let mut files = self.files(name);
+        match files.len() {
+            0 | 1 => Ok(files.pop()),
+            count => Err(invalid(name, format!("one file is expected, not {count}"))),
+        }
+    }
+
     /// Returns the fields that the library does not know. Files among them are an error.
     fn rest(&mut self) -> Result<Map<String, Value>> {
         if let Some((name, _)) = self.files.first() {
@@ -183,11 +192,14 @@ impl Fields {
         let _: Option<Value> = self.take("response_format")?;
         if is_edit {
             request.images = self.files("image");
-            request.mask = self.files("mask").pop();
+            request.mask = self.file("mask")?;
             for reference in self.take::<Vec<Reference>>("images")?.unwrap_or_default() {
                 request.images.push(of_url("images", reference)?);
             }
             if let Some(mask) = self.take::<Reference>("mask")? {
+                if request.mask.is_some() {
+                    return Err(invalid("mask", "it is given twice"));
+                }
                 request.mask = Some(of_url("mask", mask)?);
             }
             if request.images.is_empty() {
@@ -220,8 +232,9 @@ impl Fields {
     }
 
     fn transcribe(&mut self, translate: bool) -> Result<(TranscribeRequest, TaskForm)> {
-        let audio = match (self.files("file").pop(), self.take::<String>("url")?) {
-            (Some(file), _) => file,
+        let audio = match (self.file("file")?, self.take::<String>("url")?) {
+            (Some(_), Some(_)) => return Err(invalid("url", "there is a file too")),
+            (Some(file), None) => file,
             (None, Some(url)) => file_of_url("url", url)?,
             (None, None) => return Err(invalid("file", "it is required")),
         };

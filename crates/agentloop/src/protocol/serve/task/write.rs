@@ -118,6 +118,10 @@ fn completed_images(response: &ImageResponse, now: u64) -> Bytes {
     let mut events = String::new();
     for (index, image) in response.images.iter().enumerate() {
         let mut value = image_event("image_generation.completed", &image.part, now);
+        // A provider that does not stream may return a URL, for which OpenAI's event has no field.
+        if let (true, Some(url)) = (image.part.data.is_empty(), &image.part.url) {
+            value["url"] = url.as_str().into();
+        }
         let usage = match index + 1 == response.images.len() {
             true => response.usage.clone(),
             false => None,
