@@ -16,20 +16,34 @@ pub(crate) fn fixtures(protocol: Protocol) -> Vec<(bool, Vec<u8>)> {
         let stream = path.extension().is_some_and(|end| end == "sse" || end == "ndjson");
         let is_frames = path.extension().is_some_and(|end| end == "frames");
         let bytes = std::fs::read(path).unwrap();
-        match is_frames {
-            true => (true, frames(&String::from_utf8_lossy(&bytes))),
-            false => (stream, bytes),
-        }
+        (stream || is_frames, bytes)
     };
     paths.into_iter().map(read).collect()
 }
 
-/// Returns a stream of Amazon's binary frames from its text: on each line the name of an event and its content.
-pub(crate) fn frames(text: &str) -> Vec<u8> {
+/// Returns the bytes of a stream. Binary frames have checksums, so they are changed as text, of which the frames are made here. A frame begins with
+/// the first byte of its length, which no text begins with.
+pub(crate) fn stream_of(protocol: Protocol, bytes: &[u8]) -> Vec<u8> {
+    match protocol == Protocol::Bedrock && bytes.first().is_some_and(|first| *first != 0) {
+        true => frames(&String::from_utf8_lossy(bytes)),
+        false => bytes.to_vec(),
+    }
+}
+
+/// Returns a stream of Amazon's binary frames from its text: on each line the name of an event and its content. A name after `!` is that of an
+/// exception, after `?` the code of an error.
+fn frames(text: &str) -> Vec<u8> {
     let mut stream = Vec::new();
     for (name, content) in text.lines().filter_map(|line| line.split_once(' ')) {
+        let (header, name, kind) = match name.as_bytes().first() {
+            Some(b'!') => (":exception-type", &name[1..], "exception"),
+            Some(b'?') => (":error-code", &name[1..], "error"),
+            _ => (":event-type", name, "event"),
+        };
+        // The value of a header has at most 32,767 bytes.
+        let name = name.get(..name.len().min(32_767)).unwrap_or_default();
         let mut head = Vec::new();
-        for (header, value) in [(":event-type", name), (":message-type", "event")] {
+        for (header, value) in [(header, name), (":message-type", kind)] {
             head.push(u8::try_from(header.len()).unwrap());
             head.extend_from_slice(header.as_bytes());
             head.push(7);

@@ -7,7 +7,7 @@ use agentloop::limits::{MAX_HELD_FREE_BYTES, MAX_HELD_PER_BYTE, MAX_RESPONSE_BYT
 use serde_json::Value;
 
 use super::laws::{self, read_through};
-use crate::seeds::{fixtures, input, parts};
+use crate::seeds::{fixtures, input, parts, stream_of};
 
 /// How long a list or a stream is made, in bytes.
 const LONG: usize = 128 << 10;
@@ -46,10 +46,15 @@ pub(super) fn check(bytes: &[u8]) {
     let mut options = DecodeOptions::new(provider);
     options.protocol = Some(protocol);
     options.stream = stream;
-    // What ends an event, and what its data begins with: the streams of Ollama are lines.
-    let form = if protocol == Protocol::Ollama { ("\n", "") } else { ("\n\n", "data: ") };
+    // What ends an event, and what its data follows: the streams of Ollama are lines, and so is the text of Bedrock's frames.
+    let form = match protocol {
+        Protocol::Ollama => ("\n", ""),
+        Protocol::Bedrock => ("\n", " "),
+        _ => ("\n\n", "data:"),
+    };
     let body = if stream { amplified_stream(bytes, pick, form) } else { amplified(bytes, pick) };
     let Some(body) = body else { return };
+    let body = if stream { stream_of(protocol, &body) } else { body };
     let length = body.len();
     let counted = allocation_counter::measure(|| {
         read_through(&options, HttpResponse::new(body));
@@ -68,18 +73,21 @@ pub(super) fn check(bytes: &[u8]) {
 }
 
 /// A stream of which one event is amplified and comes again and again.
-fn amplified_stream(bytes: &[u8], pick: u8, (end, name): (&str, &str)) -> Option<Vec<u8>> {
+fn amplified_stream(bytes: &[u8], pick: u8, (end, mark): (&str, &str)) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let events: Vec<&str> = text.split(end).collect();
     let at = usize::from(pick) % events.len();
-    let (before, data) = events[at].split_once("data:").unwrap_or(("", events[at]));
+    let (before, data) = match mark.is_empty() {
+        true => ("", events[at]),
+        false => events[at].split_once(mark).unwrap_or(("", events[at])),
+    };
     let many = amplified(data.trim().as_bytes(), pick / 8)?;
     // Half of the time one long event, half of the time many as they were.
     let (data, times) = match pick & 1 {
         0 => (String::from_utf8(many).ok()?, 1),
         _ => (data.trim().to_owned(), LONG / (data.len() + 16) + 1),
     };
-    let event = format!("{before}{name}{data}{end}");
+    let event = format!("{before}{mark}{data}{end}");
     let mut out = events[..at].join(end);
     out.push_str(end);
     out.push_str(&event.repeat(times));

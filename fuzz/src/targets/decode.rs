@@ -4,7 +4,7 @@ use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::{ChatMessage, ChatRequest, ChatStreamEvent, Protocol};
 
 use super::laws::{self, client, decode};
-use crate::seeds::{fixtures, input, parts};
+use crate::seeds::{fixtures, input, parts, stream_of};
 
 const STATUSES: [u16; 4] = [200, 200, 429, 503];
 
@@ -18,6 +18,18 @@ pub(super) fn seeds(protocol: Protocol) -> Vec<Vec<u8>> {
         seeds.push(input(4, 1, error));
         seeds.push(input(1, 1, format!("event: error\ndata: {error}\n\n")));
     }
+    if protocol == Protocol::Bedrock {
+        let begun = "messageStart {\"role\":\"assistant\"}\ncontentBlockDelta {\"contentBlockIndex\":0,\"delta\":{\"text\":\"a\"}}\n";
+        for end in [
+            "!throttlingException {\"message\":\"slow\"}\n",
+            "!unheardOfException {}\n",
+            "?InternalError x\n",
+            "contentBlockStop {\"contentBlockIndex\":0}\ncontentBlockDelta {\"contentBlockIndex\":0,\"delta\":{\"text\":\"b\"}}\n",
+        ] {
+            seeds.push(input(1, 3, format!("{begun}{end}")));
+            seeds.push(input(1, 3, end));
+        }
+    }
     seeds
 }
 
@@ -28,6 +40,10 @@ pub(super) fn check(protocol: Protocol, bytes: &[u8]) {
     let mut options = DecodeOptions::new(provider);
     options.protocol = Some(protocol);
     options.stream = how & 1 == 1;
+    let bytes = match options.stream {
+        true => &stream_of(protocol, bytes),
+        false => bytes,
+    };
     let mut answer = HttpResponse::new(bytes.to_vec());
     answer.status = STATUSES[usize::from(how >> 1) % STATUSES.len()];
     let whole = decode(&options, answer.clone());
