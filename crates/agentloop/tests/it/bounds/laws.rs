@@ -3,8 +3,7 @@
 use agentloop::ErrorKind;
 use agentloop::limits::{MAX_HELD_FREE_BYTES, MAX_HELD_PER_BYTE, MAX_RESPONSE_BYTES};
 
-use super::hostile::SHAPES;
-use super::read;
+use super::{frames, hostile, read};
 
 /// How often what a response holds is in memory while it is decoded: in the response, in the deltas and finished parts
 /// that wait to be taken, as the tree that was read, and what buffers set aside to grow.
@@ -23,7 +22,7 @@ fn most(sent: usize) -> usize {
 
 #[test]
 fn memory_is_at_most_a_multiple_of_the_received_bytes() {
-    for shape in SHAPES {
+    for shape in hostile::SHAPES.iter().chain(frames::SHAPES) {
         for times in [1, 4, 16] {
             let sent = (shape.make)(shape.elements * times);
             let (outcome, counted) = read(&sent);
@@ -40,7 +39,7 @@ fn memory_is_at_most_a_multiple_of_the_received_bytes() {
 
 #[test]
 fn allocations_grow_with_the_number_of_elements_and_no_faster() {
-    for shape in SHAPES {
+    for shape in hostile::SHAPES.iter().chain(frames::SHAPES) {
         let cost = |times: usize| {
             let sent = (shape.make)(shape.elements * times);
             let (_, counted) = read(&sent);

@@ -3,8 +3,10 @@
 mod cases;
 mod counts;
 mod endless;
+mod frames;
 mod hostile;
 mod laws;
+mod modalities;
 
 use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::{AgentLoop, ChatStreamEvent, Result};

@@ -22,6 +22,6 @@ fn png() -> MediaFile {
 }
 
 /// Returns a small WAV.
-fn wav() -> MediaFile {
+pub(crate) fn wav() -> MediaFile {
     MediaFile::new("a.wav", &b"RIFF\x04\0\0\0WAVEfmt "[..])
 }
