@@ -14,6 +14,7 @@ mod merge;
 mod models_dev;
 mod money;
 mod notice;
+mod places;
 mod providers;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that fails, fails")]
@@ -54,6 +55,7 @@ fn run() -> Result<(), String> {
     let Merged { models, notes } = merge::merge(models_dev, litellm, args.date);
     let mut file = DataFile::new(args.date, sources);
     file.variants = providers::with_variants();
+    file.profiles = providers::with_profiles();
     for model in models {
         file.insert(model);
     }

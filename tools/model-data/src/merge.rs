@@ -6,7 +6,7 @@ use agentloop::models::{Date, ModelData, ModelKind, Price};
 use agentloop::provider::NativeSchema;
 use agentloop::{Provider, Usd};
 
-use crate::{litellm, models_dev, providers};
+use crate::{litellm, models_dev, places, providers};
 
 /// The models, and what is worth knowing about how they came together.
 pub(crate) struct Merged {
@@ -75,12 +75,20 @@ pub(crate) fn merge(
         correct(&mut model, row, &mut merged.notes);
         merged.models.push(model);
     }
+    merged.models = places::gather(merged.models, &mut merged.notes);
     merged
 }
 
-/// Models of which models.dev's price is known to be the wrong one, and why.
-const PRICED_BY_LITELLM: &[(&str, &str)] =
-    &[("google/gemini-2.5-flash-image", "which keeps words and images apart")];
+const PREMIUM: &str = "a tenth more than the global profile, as in every geography";
+
+/// Models of which models.dev's price is known to be the wrong one, and why. A name may end with `*`.
+const PRICED_BY_LITELLM: &[(&str, &str)] = &[
+    ("google/gemini-2.5-flash-image", "which keeps words and images apart"),
+    // models.dev has this price for the profiles of `eu.` and for some of `au.`, and elsewhere repeats that of `global.`.
+    ("bedrock/us.anthropic.claude-*", PREMIUM),
+    ("bedrock/jp.anthropic.claude-*", PREMIUM),
+    ("bedrock/au.anthropic.claude-*", PREMIUM),
+];
 
 /// Returns whether the name refers to another model from time to time. litellm's list is regenerated every day and
 /// follows.
@@ -95,6 +103,7 @@ fn prices(key: &str, first: &[Price], second: &[Price], notes: &mut Vec<String>)
         // A list without hours is older than the hours, or leaves them out.
         return second.to_vec();
     }
+    let is_meant = |id: &str| id == key || id.strip_suffix('*').is_some_and(|s| key.starts_with(s));
     let usual = |prices: &[Price]| {
         prices
             .iter()
@@ -105,7 +114,7 @@ fn prices(key: &str, first: &[Price], second: &[Price], notes: &mut Vec<String>)
         (None, _) => return second.to_vec(),
         (_, None) => return first.to_vec(),
         (Some(one), Some(other)) if one != other => {
-            if let Some((_, why)) = PRICED_BY_LITELLM.iter().find(|(id, _)| *id == key) {
+            if let Some((_, why)) = PRICED_BY_LITELLM.iter().find(|(id, _)| is_meant(id)) {
                 notes.push(format!("{key}: litellm's price, {why}"));
                 return second.to_vec();
             }

@@ -20,14 +20,20 @@ pub(crate) fn models_dev() -> impl Iterator<Item = (&'static str, &'static Provi
 /// Returns the provider and the name of the model that a key of litellm's list means.
 pub(crate) fn litellm<'k>(theirs: &str, key: &'k str) -> Option<(&'static Provider, &'k str)> {
     let named = ROWS.iter().flat_map(|row| row.listing.litellm.iter().map(move |name| (row, name)));
-    let (row, (_, prefix)) = { named }.find(|(_, (name, _))| name == theirs)?;
-    let model = key.strip_prefix(prefix.as_ref())?;
+    let mut meant = named.filter(|(_, (name, _))| name == theirs);
+    let (row, model) =
+        meant.find_map(|(row, (_, prefix))| Some((row, key.strip_prefix(prefix.as_ref())?)))?;
     (!row.listing.is_skipped_in_litellm(model)).then_some((row, model))
 }
 
 /// Returns the names of the providers whose models have variants behind a colon.
 pub(crate) fn with_variants() -> Vec<String> {
     ROWS.iter().filter(|row| row.listing.has_variants).map(|row| row.name.to_string()).collect()
+}
+
+/// Returns the names of the providers whose models are called through inference profiles.
+pub(crate) fn with_profiles() -> Vec<String> {
+    ROWS.iter().filter(|row| row.listing.has_profiles).map(|row| row.name.to_string()).collect()
 }
 
 /// Words in the names of models that other services than chat and embeddings serve.

@@ -209,11 +209,12 @@ fn a_no_that_changes_requests_is_a_sure_one() {
 }
 
 #[test]
-fn the_file_of_the_library_names_the_providers_with_variants() {
+fn the_file_of_the_library_names_the_providers_with_variants_and_profiles() {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/agentloop/src/models/data.json");
     let file = DataFile::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(file.variants, providers::with_variants());
+    assert_eq!(file.profiles, providers::with_profiles());
 }
 
 #[test]
@@ -221,7 +222,9 @@ fn a_name_in_a_source_means_one_provider() {
     let mut seen = BTreeSet::new();
     for provider in Provider::all() {
         let models_dev = provider.listing.models_dev.iter().map(|name| ("models.dev", name));
-        let litellm = provider.listing.litellm.iter().map(|(name, _)| ("litellm", name));
+        // One name may be listed with several prefixes.
+        let litellm: BTreeSet<_> = provider.listing.litellm.iter().map(|(name, _)| name).collect();
+        let litellm = litellm.into_iter().map(|name| ("litellm", name));
         for (source, name) in models_dev.chain(litellm) {
             assert!(seen.insert((source, name.to_string())), "{source}: {name}");
         }
@@ -229,6 +232,12 @@ fn a_name_in_a_source_means_one_provider() {
     let (row, model) = providers::litellm("azure_ai", "azure_ai/deepseek-v4").unwrap();
     assert_eq!((row.name.as_ref(), model), ("azure", "deepseek-v4"));
     assert!(providers::litellm("azure", "azure/eu/gpt-5").is_none(), "a region");
+    let (_, model) = providers::litellm("bedrock", "bedrock/eu-west-2/maker.m").unwrap();
+    assert_eq!(model, "eu-west-2/maker.m");
+    assert_eq!(providers::litellm("bedrock_converse", "us.maker.m").unwrap().1, "us.maker.m");
+    for other in ["bedrock/*/1-month-commitment/maker.m", "bedrock/invoke/maker.m", "maker.m@1"] {
+        assert!(providers::litellm("bedrock", other).is_none(), "{other}");
+    }
     assert!(providers::litellm("groq", "gpt-oss").is_none(), "without its prefix");
 }
 
@@ -254,4 +263,51 @@ fn the_rows_of_the_library_count_before_both() {
     assert_eq!(claude.abilities.structured_output, Some(false));
     let calls = &claude.prices[0].per_call;
     assert_eq!(calls["web_search_requests"].to_string(), "0.01");
+}
+
+/// The prices of a model of Bedrock that litellm lists under these names, each at a price: `regions=input`.
+fn priced(listed: &[(&str, u32)]) -> (Vec<String>, Vec<String>) {
+    let entries: serde_json::Map<String, serde_json::Value> = listed
+        .iter()
+        .map(|(name, usd)| {
+            let entry = serde_json::json!({
+                "litellm_provider": "bedrock_converse", "mode": "chat", "max_input_tokens": 9,
+                "input_cost_per_token": format!("{usd}e-06").parse::<f64>().unwrap(),
+                "output_cost_per_token": 9e-06,
+            });
+            ((*name).to_owned(), entry)
+        })
+        .collect();
+    let text = serde_json::to_string(&entries).unwrap();
+    let (models, notes) = merged(models_dev::Models::new(), litellm::read(&text).unwrap());
+    assert_eq!(models.len(), 1, "one record for all places");
+    assert_eq!((models[0].id.as_str(), models[0].context_window), ("bedrock/maker.m", Some(9)));
+    let line = |price: &agentloop::models::Price| {
+        format!("{}={}", price.regions.join(","), price.per_million.input.unwrap())
+    };
+    (models[0].prices.iter().map(line).collect(), notes)
+}
+
+#[test]
+fn the_places_of_a_model_are_lines_of_one_record() {
+    let home = "us-east-1,us-east-2,us-west-2";
+    let (lines, _) = priced(&[("maker.m", 1), ("us.maker.m", 1), ("bedrock/eu-west-2/maker.m", 2)]);
+    assert_eq!(lines, ["eu-west-2=2".to_owned(), format!("us,{home}=1")]);
+    let (lines, _) = priced(&[("maker.m", 1), ("bedrock/us-east-2/maker.m", 2)]);
+    assert_eq!(lines, ["us-east-1,us-west-2=1", "us-east-2=2"], "a region has its own price");
+    let (lines, notes) = priced(&[("maker.m", 1), ("global.maker.m", 1), ("us.maker.m", 2)]);
+    assert_eq!(lines, ["global=1", "us=2"], "that of the global profile is not that of a region");
+    assert!(notes[0].contains("the sources have that of the global profile"), "{notes:?}");
+    let (lines, _) = priced(&[("maker.m", 2), ("global.maker.m", 1), ("us.maker.m", 2)]);
+    assert_eq!(lines, ["global=1".to_owned(), format!("us,{home}=2")]);
+    let (lines, _) = priced(&[("us.maker.m", 2), ("eu.maker.m", 2), ("jp.maker.m", 2)]);
+    assert_eq!(lines, ["eu,jp,us=2"]);
+    let (lines, notes) = priced(&[("us.maker.m", 1), ("eu.maker.m", 2), ("jp.maker.m", 1)]);
+    assert_eq!(lines, ["us=1"], "{notes:?}");
+    let gov = |east, west| {
+        priced(&[("bedrock/us-gov-east-1/maker.m", east), ("bedrock/us-gov-west-1/maker.m", west)])
+            .0
+    };
+    assert_eq!(gov(1, 1), ["us-gov-east-1,us-gov-west-1=1"]);
+    assert!(gov(1, 2).is_empty(), "one of the two is wrong");
 }

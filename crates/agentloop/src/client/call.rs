@@ -19,7 +19,7 @@ use crate::chat::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES};
 use crate::middleware::{Dispatch, Middleware, Request, Response};
-use crate::models::Pricing;
+use crate::models::{ModelData, Pricing};
 use crate::protocol::{
     self, Call, ChatDecoder, DecodeContext, Emitter, Encoded, OutputForm, codec,
 };
@@ -234,17 +234,37 @@ impl Inner {
         let emitter = Box::new(Emitter::new(provider.name.clone(), None, warnings))
             .quietly(!stream && !needs_events())
             .with_names(names)
-            .with_pricing(self.pricing(target, provider.service_tier(request)))
+            .with_pricing(self.pricing(
+                target,
+                request.access.as_deref(),
+                provider.service_tier(request),
+            ))
             .with_form(form);
         let secrets = outgoing.take_secrets();
         Ok((self.send(provider, outgoing, timeouts, deadline), emitter, secrets))
     }
 
-    /// Returns the prices that apply to a call.
+    /// Returns the prices that apply to a call. They may depend on where it is sent, which `access` may decide.
     #[inline]
-    pub(super) fn pricing(&self, target: &Target, tier: Option<&str>) -> Pricing {
-        let model = target.priced(&self.prices);
+    pub(super) fn pricing(
+        &self,
+        target: &Target,
+        access: Option<&Access>,
+        tier: Option<&str>,
+    ) -> Pricing {
+        let model = match access.and_then(|access| access.base_url(&target.provider.name)) {
+            Some(url) => {
+                let region = target.price_region(|| Some(url.into()));
+                target.priced_in(&self.prices, region.as_deref())
+            }
+            None => self.priced(target),
+        };
         Pricing { model, tier: tier.map(str::to_owned), when: None, is_certain: false }
+    }
+
+    /// Returns the model of a target, if its prices are known.
+    pub(super) fn priced(&self, target: &Target) -> Option<Arc<ModelData>> {
+        target.priced(&self.prices, || Some(self.registry.target_base_url(target).ok()?.into()))
     }
 
     /// Downloads the media that the provider cannot fetch itself, and returns the request with their bytes.

@@ -110,7 +110,7 @@ impl Inner {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         })?;
         sum.response.warnings.extend(warn_unused_fallbacks(&request.fallbacks));
-        Ok(sum.response(&self.pricing(&target, None)))
+        Ok(sum.response(&self.pricing(&target, request.access.as_deref(), None)))
     }
 
     async fn embed_batch(

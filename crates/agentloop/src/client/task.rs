@@ -296,7 +296,7 @@ impl Inner {
                 let whole = self.read_task(&target, task, response, &secrets, warnings).await?;
                 return Ok(TaskStream::from_response(whole));
             }
-            let (pricing, known) = (self.pricing(&target, None), warnings.clone());
+            let (pricing, known) = (self.pricing(&target, task.access(), None), warnings.clone());
             let secrets = secrets.clone();
             let mut events = TaskEvents::new(&target, task, response, secrets, warnings, pricing)
                 .with_timeouts(&timeouts, began);
@@ -341,7 +341,14 @@ impl Inner {
             raw.push(&body);
             raw
         });
-        Ok(complete(decoded, target, request_id, warnings, raw, &self.pricing(target, None)))
+        Ok(complete(
+            decoded,
+            target,
+            request_id,
+            warnings,
+            raw,
+            &self.pricing(target, task.access(), None),
+        ))
     }
 }
 

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use super::compact;
-use super::file::{self, Lines};
-use super::name::{Form, forms};
+use super::file::{self, Lines, Providers};
+use super::name::{Additions, Form, forms, may_be_profile};
+use super::price;
 use super::{DataFile, Date, Hints, ModelData, ModelRestrictions, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lock::lock;
@@ -46,9 +47,10 @@ type Overrides = BTreeMap<String, ModelData>;
 
 /// The models that are known. It is cheap to clone.
 ///
-/// A name is looked up unchanged, ignoring case; then without the date of a snapshot at its end (`-2025-08-07`,
-/// `-20250807`, `@20250807`); then, for the providers that have them, without a variant (`:free`), in which case the
-/// result has no prices. Nothing else is tried.
+/// A name is looked up unchanged, ignoring case; then, for the providers that have inference profiles, without a geography (`eu.`), in
+/// which case the result has the prices of the geography; then without the date of a snapshot at its end (`-2025-08-07`, `-20250807`,
+/// `@20250807`); then, for the providers that have them, without a variant (`:free`), in which case the result has no prices. Nothing
+/// else is tried.
 ///
 /// ```
 /// use agentloop::ModelCatalog;
@@ -148,11 +150,42 @@ impl ModelCatalog {
     }
 
     /// Returns the data of a model of a provider.
+    ///
+    /// Prices that apply only in some [regions](super::Price::regions) are part of the record, but no cost is computed with them. Use
+    /// [`lookup_in`](Self::lookup_in) if the region is known.
     pub fn lookup(&self, provider: &str, model: &str) -> Option<ModelData> {
-        self.forms(provider, model).find_map(|Form { model, same_price }| {
+        self.find(provider, model, None)
+    }
+
+    /// Returns the data of a model of a provider, with its prices in a region of the provider.
+    ///
+    /// The name of a profile (`eu.…`) and a resource name decide where a model is served, whatever the region.
+    ///
+    /// ```
+    /// use std::time::SystemTime;
+    /// use agentloop::{ModelCatalog, Usage};
+    ///
+    /// let catalog = ModelCatalog::embedded();
+    /// let cost = |region| {
+    ///     let model = catalog.lookup_in("bedrock", "minimax.minimax-m2.5", region)?;
+    ///     Some(model.cost(&Usage::new(1_000, 100), SystemTime::now(), None)?.usd.to_string())
+    /// };
+    /// assert_eq!(cost("us-east-1").as_deref(), Some("0.00042"));
+    /// assert_eq!(cost("eu-west-2").as_deref(), Some("0.000656"));
+    /// assert_eq!(cost("eu-west-9"), None);
+    /// ```
+    pub fn lookup_in(&self, provider: &str, model: &str, region: &str) -> Option<ModelData> {
+        self.find(provider, model, Some(region))
+    }
+
+    fn find(&self, provider: &str, model: &str, region: Option<&str>) -> Option<ModelData> {
+        self.forms(provider, model).find_map(|Form { model, place, same_price }| {
             let mut found = self.exactly(provider, model)?;
             if !same_price {
                 found.prices.clear();
+            }
+            if let Some(place) = place.or(region) {
+                price::at(&mut found.prices, place);
             }
             Some(found)
         })
@@ -189,13 +222,17 @@ impl ModelCatalog {
 
     /// Returns the names under which a model is looked for.
     fn forms<'m>(&self, provider: &str, model: &'m str) -> impl Iterator<Item = Form<'m>> {
-        // A file that was written before the list existed gets that of the library.
-        let has_variants = || {
-            file::has_variants(self.text(), provider)
-                .or_else(|| file::has_variants(EMBEDDED, provider))
+        // A file that was written before a list existed gets that of the library.
+        let is_listed = |list| {
+            file::lists(self.text(), list, provider)
+                .or_else(|| file::lists(EMBEDDED, list, provider))
                 .unwrap_or_default()
         };
-        forms(model, model.contains(':') && has_variants())
+        let adds = Additions {
+            variants: model.contains(':') && is_listed(Providers::WithVariants),
+            profiles: may_be_profile(model) && is_listed(Providers::WithProfiles),
+        };
+        forms(model, adds)
     }
 
     fn exactly(&self, provider: &str, model: &str) -> Option<ModelData> {

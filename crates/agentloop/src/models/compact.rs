@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A price list's lines are divided by `;`, and its words by blanks: `>N` is a prompt above N tokens, `@tier` a tier of
-//! service, `+day` and `-day` are the first day and the first day after, `~` hours of the week, `q` is for each request, `name=` for each call
+//! service, `^` the regions and geographies where it applies (alone: those of the line before), `+day` and `-day` are the first day and the first day after, `~` hours of the week, `q` is for each request, `name=` for each call
 //! of a provider's tool, and the other letters are the kinds of tokens, in dollars for a million.
 
 use std::borrow::Cow;
@@ -127,17 +127,23 @@ pub(super) fn read(id: &str, json: &str) -> Result<ModelData, String> {
             Some(day) => Some(day.parse().map_err(|error| format!("{error}"))?),
             None => None,
         },
-        prices: line
-            .prices
-            .split(';')
-            .filter(|price| !price.is_empty())
-            .map(|text| read_price(text).ok_or_else(|| unknown(text)))
-            .collect::<Result<_, _>>()?,
+        prices: read_prices(&line.prices).map_err(unknown)?,
         restrictions: None,
     })
 }
 
-fn read_price(text: &str) -> Option<Price> {
+/// Reads a list of prices. The error is the line that is not one.
+fn read_prices(text: &str) -> Result<Vec<Price>, &str> {
+    let mut prices: Vec<Price> = Vec::new();
+    for text in text.split(';').filter(|text| !text.is_empty()) {
+        let before = prices.last().map_or(&[][..], |price| &price.regions);
+        let price = read_price(text, before).ok_or(text)?;
+        prices.push(price);
+    }
+    Ok(prices)
+}
+
+fn read_price(text: &str, regions_before: &[String]) -> Option<Price> {
     let mut price = Price::default();
     for word in text.split(' ') {
         if let Some((tool, usd)) = word.split_once('=') {
@@ -149,6 +155,8 @@ fn read_price(text: &str) -> Option<Price> {
         match first {
             '>' => price.above_prompt_tokens = Some(rest.parse().ok()?),
             '@' => price.service_tier = Some(rest.to_owned()),
+            '^' if rest.is_empty() => price.regions = regions_before.to_vec(),
+            '^' => price.regions = rest.split(',').map(str::to_owned).collect(),
             '~' => price.hours.push(rest.parse().ok()?),
             '+' => price.from = Some(rest.parse().ok()?),
             '-' => price.until = Some(rest.parse().ok()?),
@@ -163,7 +171,12 @@ fn read_price(text: &str) -> Option<Price> {
 pub(super) fn write(model: &ModelData) -> serde_json::Result<String> {
     let letter = |level: &Effort| EFFORTS.iter().find(|(_, known)| known == level).map(|(l, _)| *l);
     let is_embedding = model.kind == Some(ModelKind::Embedding);
-    let prices: Vec<String> = model.prices.iter().map(write_price).collect();
+    let mut prices = Vec::new();
+    let mut before: &[String] = &[];
+    for price in &model.prices {
+        prices.push(write_price(price, before));
+        before = &price.regions;
+    }
     serde_json::to_string(&Line {
         vectors: is_embedding.then_some(model.dimensions.unwrap_or(0)),
         context: model.context_window,
@@ -177,7 +190,7 @@ pub(super) fn write(model: &ModelData) -> serde_json::Result<String> {
     })
 }
 
-fn write_price(price: &Price) -> String {
+fn write_price(price: &Price, regions_before: &[String]) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let mut word = |first: char, rest: &dyn std::fmt::Display| {
@@ -189,6 +202,10 @@ fn write_price(price: &Price) -> String {
     }
     if let Some(tier) = &price.service_tier {
         word('@', tier);
+    }
+    if !price.regions.is_empty() {
+        let is_same = price.regions == regions_before;
+        word('^', &if is_same { String::new() } else { price.regions.join(",") });
     }
     if let Some(day) = price.from {
         word('+', &day);

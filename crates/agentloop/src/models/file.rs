@@ -32,6 +32,9 @@ pub struct DataFile {
     pub sources: Vec<Source>,
     /// The providers whose models have variants: a word after a colon chooses how a model is served, not which one.
     pub variants: Vec<String>,
+    /// The providers whose models are also called through inference profiles: a geography before the name (`eu.`) chooses where a model
+    /// is served, and [`Price::regions`](super::Price::regions) what it costs there.
+    pub profiles: Vec<String>,
     /// The models, by `provider/model` in lower case.
     pub models: BTreeMap<String, ModelData>,
 }
@@ -66,6 +69,8 @@ pub(super) struct Head {
     #[serde(default)]
     variants: Vec<String>,
     #[serde(default)]
+    profiles: Vec<String>,
+    #[serde(default)]
     models: BTreeMap<String, ModelData>,
 }
 
@@ -76,7 +81,8 @@ const CLOSE: &str = "}}";
 impl DataFile {
     /// Creates a file without models.
     pub fn new(generated: Date, sources: Vec<Source>) -> Self {
-        Self { generated, sources, variants: Vec::new(), models: BTreeMap::new() }
+        let (variants, profiles) = (Vec::new(), Vec::new());
+        Self { generated, sources, variants, profiles, models: BTreeMap::new() }
     }
 
     /// Adds a model. It replaces a model of the same name.
@@ -96,9 +102,11 @@ impl DataFile {
         let generated = serde_json::to_string(&self.generated).map_err(broken)?;
         let sources = serde_json::to_string(&self.sources).map_err(broken)?;
         let mut text = format!("{{\"generated\":{generated},\"sources\":{sources}");
-        if !self.variants.is_empty() {
-            let variants = serde_json::to_string(&self.variants).map_err(broken)?;
-            text.push_str(&format!(",\"variants\":{variants}"));
+        for (name, providers) in [("variants", &self.variants), ("profiles", &self.profiles)] {
+            if !providers.is_empty() {
+                let providers = serde_json::to_string(providers).map_err(broken)?;
+                text.push_str(&format!(",\"{name}\":{providers}"));
+            }
         }
         text.push_str(OPEN);
         text.push('\n');
@@ -125,8 +133,8 @@ impl DataFile {
     /// When it is not a data file; the error names the line.
     pub fn parse(text: &str) -> Result<Self> {
         let lines = Lines::of(text).ok_or_else(|| bad("it is not a file of models".to_owned()))?;
-        let Head { generated, sources, variants, .. } = head(text)?;
-        let mut file = Self { generated, sources, variants, models: BTreeMap::new() };
+        let Head { generated, sources, variants, profiles, .. } = head(text)?;
+        let mut file = Self { generated, sources, variants, profiles, models: BTreeMap::new() };
         let mut last = String::new();
         for (number, line) in lines.iter().enumerate() {
             // The first line is the head, and people count from one.
@@ -154,9 +162,22 @@ pub(super) fn head(text: &str) -> Result<Head> {
         .map_err(|error| bad(format!("line 1: {error}")))
 }
 
-/// Returns whether the models of a provider have variants, if the file lists such providers.
-pub(super) fn has_variants(text: &str, provider: &str) -> Option<bool> {
-    let listed = head(text).ok()?.variants;
+/// A list of providers in the first line of a file.
+#[derive(Clone, Copy)]
+pub(super) enum Providers {
+    /// Those whose models have variants.
+    WithVariants,
+    /// Those whose models are called through inference profiles.
+    WithProfiles,
+}
+
+/// Returns whether a list of providers has this one, if the file has the list.
+pub(super) fn lists(text: &str, list: Providers, provider: &str) -> Option<bool> {
+    let head = head(text).ok()?;
+    let listed = match list {
+        Providers::WithVariants => head.variants,
+        Providers::WithProfiles => head.profiles,
+    };
     let is_it = |known: &String| known.eq_ignore_ascii_case(provider);
     (!listed.is_empty()).then(|| listed.iter().any(is_it))
 }

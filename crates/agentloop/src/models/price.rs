@@ -35,6 +35,10 @@ pub struct Price {
     /// Applies to prompts of more tokens than this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub above_prompt_tokens: Option<u64>,
+    /// Where it applies: regions of the provider (`eu-west-2`), and geographies of inference profiles (`eu`, `global`). Empty means
+    /// everywhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<String>,
     /// The service tier (`batch`, `flex`, `priority`); absent means the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
@@ -113,6 +117,15 @@ units! {
     image_output = 'g',
 }
 
+/// Keeps the prices that apply at a place. They apply there without a condition.
+pub(super) fn at(prices: &mut Vec<Price>, place: &str) {
+    prices.retain_mut(|price| {
+        let applies = price.regions.is_empty() || price.regions.iter().any(|each| each == place);
+        price.regions.clear();
+        applies
+    });
+}
+
 /// The names that providers have for the usual tier. `auto` is not among them: it may be another tier, which the response
 /// names.
 const USUAL: [&str; 4] = ["default", "standard", "standard_only", "on_demand"];
@@ -130,6 +143,8 @@ pub(super) fn choose<'a>(
         prices
             .iter()
             .filter(|price| price.service_tier.as_deref() == tier)
+            // A price of a region applies once the region is known: see `at`.
+            .filter(|price| price.regions.is_empty())
             .filter(|price| price.from.is_none_or(|from| from <= day))
             .filter(|price| price.until.is_none_or(|until| day < until))
             .filter(|price| {

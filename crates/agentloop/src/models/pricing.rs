@@ -1,5 +1,6 @@
 //! What one call costs, once its usage is known.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
@@ -38,9 +39,18 @@ impl Pricing {
     }
 }
 
+/// The latency of a call that is served faster and costs more (botocore 1.44.3: `PerformanceConfigLatency`). It counts as a tier, which no
+/// source lists.
+const FASTER: &str = "optimized";
+
 /// Returns the tier that a provider reports among its metadata.
 pub(crate) fn served_tier(metadata: &Map<String, Value>) -> Option<&str> {
-    if metadata.is_empty() { None } else { metadata.get(TIER)?.as_str() }
+    if metadata.is_empty() {
+        return None;
+    }
+    let latency = || metadata.get("performanceConfig")?.get("latency")?.as_str();
+    let faster = latency().filter(|latency| *latency == FASTER);
+    faster.or_else(|| metadata.get(TIER)?.as_str())
 }
 
 /// Models that were looked up, with their prices: reading a record costs more than a call should.
@@ -49,28 +59,39 @@ pub(crate) struct PriceBook(Mutex<Pages>);
 
 #[derive(Debug, Default)]
 struct Pages {
-    /// By provider and model; `None` is known to have no price.
+    /// By provider, and by model and region; `None` is known to have no price.
     models: HashMap<String, HashMap<String, Option<Arc<ModelData>>>>,
 }
 
 impl PriceBook {
-    /// Returns a model that has prices.
+    /// Returns a model that has prices, with those of a region if it is known.
     pub(crate) fn model(
         &self,
         catalog: &ModelCatalog,
         provider: &str,
         model: &str,
+        region: Option<&str>,
     ) -> Option<Arc<ModelData>> {
+        // No name of a model has a blank.
+        let key = match region {
+            Some(region) => Cow::Owned(format!("{model} {region}")),
+            None => Cow::Borrowed(model),
+        };
         // Nothing that is done under the lock panics.
         let mut pages = lock(&self.0);
-        if let Some(found) = pages.models.get(provider).and_then(|models| models.get(model)) {
+        if let Some(found) = pages.models.get(provider).and_then(|models| models.get(key.as_ref()))
+        {
             return found.clone();
         }
-        let found = catalog.lookup(provider, model).filter(|model| !model.prices.is_empty());
+        let found = match region {
+            Some(region) => catalog.lookup_in(provider, model, region),
+            None => catalog.lookup(provider, model),
+        };
+        let found = found.filter(|model| !model.prices.is_empty());
         let found = found.map(Arc::new);
         let models = pages.models.entry(provider.to_owned()).or_default();
         if models.len() < MAX_COST_MODELS {
-            models.insert(model.to_owned(), found.clone());
+            models.insert(key.into_owned(), found.clone());
         }
         found
     }

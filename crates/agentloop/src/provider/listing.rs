@@ -41,6 +41,9 @@ pub struct Listing {
     pub free_suffix: Option<Cow<'static, str>>,
     /// Whether a word after a colon chooses how a model is served, not which one. It may cost something else.
     pub has_variants: bool,
+    /// Whether models are also called through inference profiles, with a geography before the name (`eu.`), and what they cost depends on the
+    /// geography or on the region.
+    pub has_profiles: bool,
 }
 
 impl Listing {

@@ -12,6 +12,7 @@ mod media;
 pub(crate) mod model;
 mod param;
 pub mod quirks;
+pub(crate) mod region;
 mod registry;
 pub(crate) mod restrict;
 mod rows;

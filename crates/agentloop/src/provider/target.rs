@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::Provider;
 use super::model::ModelTraits;
+use super::region::region_of_url;
 use crate::error::Result;
 use crate::lock::lock;
 use crate::models::{ModelData, PriceBook, Restriction};
@@ -199,11 +200,32 @@ impl Target {
         })
     }
 
-    /// Returns the model if it has prices.
-    pub(crate) fn priced(&self, prices: &PriceBook) -> Option<Arc<ModelData>> {
-        let Self { provider, model, known } = self;
-        let found = || prices.model(&provider.catalog, &provider.name, model);
-        known.price.get_or_init(found).clone()
+    /// Returns the model if it has prices. `base_url` is the target's own.
+    pub(crate) fn priced<'u>(
+        &self,
+        prices: &PriceBook,
+        base_url: impl FnOnce() -> Option<Cow<'u, str>>,
+    ) -> Option<Arc<ModelData>> {
+        let found = || self.priced_in(prices, self.price_region(base_url).as_deref());
+        self.known.price.get_or_init(found).clone()
+    }
+
+    /// Returns the model if it has prices in a region.
+    pub(crate) fn priced_in(
+        &self,
+        prices: &PriceBook,
+        region: Option<&str>,
+    ) -> Option<Arc<ModelData>> {
+        prices.model(&self.provider.catalog, &self.provider.name, &self.model, region)
+    }
+
+    /// Returns the region of calls to a base URL, if the provider's prices depend on it.
+    pub(crate) fn price_region<'u>(
+        &self,
+        base_url: impl FnOnce() -> Option<Cow<'u, str>>,
+    ) -> Option<String> {
+        let base_url = self.provider.listing.has_profiles.then(base_url)??;
+        region_of_url(&base_url)
     }
 
     /// Returns the base URL, which `resolve` determines for the first call.

@@ -283,7 +283,7 @@ impl BatchResults {
             wrapped: entry.output_wrapped,
         };
         // The price of the batch, or none if it is not known: the usual price would be wrong.
-        let mut pricing = self.client.0.pricing(&target, Some("batch"));
+        let mut pricing = self.client.0.pricing(&target, None, Some("batch"));
         pricing.is_certain = true;
         let emitter =
             Box::new(Emitter::new(self.provider.name.clone(), None, entry.warnings.clone()))

@@ -170,7 +170,7 @@ impl AgentLoop {
 
     /// Returns the data of a target's model, if its prices are known.
     pub fn priced(&self, target: &Target) -> Option<Arc<ModelData>> {
-        target.priced(&self.inner().prices)
+        self.inner().priced(target)
     }
 
     /// Returns the protocol in which a request is sent.
@@ -315,7 +315,7 @@ impl Inner {
         };
         let emitter = Box::new(Emitter::new(target.provider.name.clone(), None, Vec::new()))
             .quietly(!stream)
-            .with_pricing(self.pricing(target, None))
+            .with_pricing(self.pricing(target, None, None))
             .with_form(OutputForm::default())
             .with_request_id(protocol::request_id(&head.headers));
         let model = stream.then_some(target.model.as_str());

@@ -25,7 +25,6 @@ use tokio::time::Instant;
 use self::chain::{Plan, Source};
 use self::keys::Keys;
 use self::profile::Files;
-use self::region::region_of_host;
 use self::role::Assume;
 use super::refresh::{Fetched, Refreshing};
 use super::service::{METADATA, WEB};
@@ -34,6 +33,7 @@ use crate::calendar::{read_http_date, seconds_since_1970};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{CREDENTIAL_RETRY, MAX_CLOCK_SKEW, MIN_CLOCK_SKEW};
 use crate::lock::lock;
+use crate::provider::region::region_of_host;
 use crate::provider::transport::BoxFuture;
 use crate::transport::Transport;
 

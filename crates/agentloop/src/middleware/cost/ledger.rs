@@ -173,17 +173,19 @@ impl CostLedger {
         sums.by_tag.clear();
     }
 
-    /// Returns the data of the model. It is looked up once.
-    pub(super) fn model(&self, target: &Target) -> Option<Arc<ModelData>> {
+    /// Returns the data of the model, with its prices in a region if they depend on it. It is looked up once.
+    pub(super) fn model(&self, target: &Target, region: Option<&str>) -> Option<Arc<ModelData>> {
         let mut sums = self.sums();
+        if region.is_some() {
+            return target.priced_in(&sums.prices, region);
+        }
         if let Some((provider, model, found)) = &sums.last
             && Arc::ptr_eq(provider, &target.provider)
             && *model == target.model
         {
             return found.clone();
         }
-        let Target { provider, model, .. } = target;
-        let found = sums.prices.model(&provider.catalog, &provider.name, model);
+        let found = target.priced_in(&sums.prices, None);
         sums.last = Some((Arc::clone(&target.provider), target.model.clone(), found.clone()));
         found
     }

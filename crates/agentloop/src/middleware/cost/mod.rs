@@ -230,7 +230,13 @@ impl Middleware for Costs {
     fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Response>> {
         Box::pin(async move {
             let target = next.target(request.model())?;
-            let model = self.ledger.model(&target);
+            let provider = &target.provider;
+            let own = request.access().and_then(|access| access.base_url(&provider.name));
+            let region = target.price_region(|| match own {
+                Some(url) => Some(url.into()),
+                None => Some(next.base_url(provider).ok()?.into()),
+            });
+            let model = self.ledger.model(&target, region.as_deref());
             let reserved = self.reserve(&request, &target, model.as_deref())?;
             let tier = request.chat().and_then(|chat| target.provider.service_tier(chat));
             let tier = tier.map(str::to_owned);

@@ -1,5 +1,6 @@
 //! Amazon Bedrock's Converse: the form of requests, and what is read from odd streams.
 
+mod costs;
 mod hostile;
 mod invoke;
 mod shapes;

@@ -70,6 +70,59 @@ fn a_variant_may_cost_something_else() {
 }
 
 #[test]
+fn a_profile_has_the_prices_of_its_geography() {
+    let mut file = file(&[
+        r#"{"id":"lab/a.one","context_window":1,"prices":[{"per_million":{"input":"1"},"regions":["eu","x-y-1"]},
+            {"per_million":{"input":"2"},"regions":["us"]},{"per_million":{"input":"3"},"service_tier":"batch"}]}"#,
+        r#"{"id":"lab/eu.a.one","context_window":2}"#,
+        r#"{"id":"other/a.one","context_window":3}"#,
+    ]);
+    file.profiles = vec!["lab".to_owned()];
+    let text = file.to_text().unwrap();
+    assert_eq!(DataFile::parse(&text).unwrap(), file);
+    let catalog = ModelCatalog::parse(text).unwrap();
+    let inputs = |model: &str, region: Option<&str>| {
+        let found = match region {
+            Some(region) => catalog.lookup_in("lab", model, region),
+            None => catalog.lookup("lab", model),
+        };
+        let prices = found.unwrap().prices;
+        assert!(region.is_none() || prices.iter().all(|price| price.regions.is_empty()));
+        prices.iter().filter_map(|p| Some(p.per_million.input?.to_string())).collect::<Vec<_>>()
+    };
+    assert_eq!(inputs("a.one", None), ["1", "2", "3"], "where it is called is not known");
+    assert_eq!(inputs("us.a.one", None), ["2", "3"]);
+    assert_eq!(inputs("us.a.one", Some("x-y-1")), ["2", "3"], "the name decides");
+    assert_eq!(inputs("a.one", Some("x-y-1")), ["1", "3"]);
+    assert_eq!(inputs("a.one", Some("x-y-2")), ["3"]);
+    assert_eq!(inputs("jp.a.one", None), ["3"]);
+    assert_eq!(inputs("arn:p:s:x-y-1::foundation-model/a.one", None), ["1", "3"]);
+    assert_eq!(inputs("arn:p:s:x-y-1:1:inference-profile/us.a.one", None), ["2", "3"]);
+    let context = |provider: &str, model: &str| catalog.lookup(provider, model)?.context_window;
+    assert_eq!(context("lab", "eu.a.one"), Some(2), "a record of its own counts");
+    for model in [
+        "us.",
+        "us",
+        ".a.one",
+        "us.us.a.one",
+        "mars.a.one",
+        "arn:",
+        "arn:::::",
+        "arn:p:s:r::/a.one",
+        "arn:p:s:r::foundation-model",
+        "arn:p:s:r::foundation-model/",
+        "arn:p:s:::foundation-model/a.one",
+        "arn:p:s:r::custom-model/a.one",
+        "us.arn:p:s:r::foundation-model/a.one",
+    ] {
+        assert_eq!(context("lab", model), None, "{model}");
+    }
+    assert_eq!(context("other", "us.a.one"), None, "it has no profiles");
+    let units = catalog.lookup("lab", "a.one").unwrap();
+    assert!(units.price(1, crate::models::today(), None).is_none(), "a price of a region alone");
+}
+
+#[test]
 fn a_file_of_none_one_or_two_is_searched_too() {
     for count in 0..3 {
         let names: Vec<String> = (0..count).map(|n| format!(r#"{{"id":"lab/m{n}"}}"#)).collect();
@@ -90,7 +143,7 @@ fn a_whole_record_survives_the_file() {
         "structured_output":true,"temperature":false,"prompt_caching":true,"web_search":false},
         "efforts":["none","minimal","low","medium","high","xhigh","max"],"knowledge_cutoff":"2025-08",
         "deprecation_date":"2027-01-31","prices":[{"from":"2026-01-01","until":"2027-01-01","hours":["135/01:30-04:00","7/00:00-00:00"],"above_prompt_tokens":5,
-        "service_tier":"flex","per_million":{"input":"1","output":"2.5","cache_read":"0.1","cache_write":"1.25",
+        "regions":["eu","eu-west-2"],"service_tier":"flex","per_million":{"input":"1","output":"2.5","cache_read":"0.1","cache_write":"1.25",
         "cache_write_1h":"2","reasoning":"3","audio_input":"4","audio_output":"5","image_output":"6"},
         "per_request":"0.005","per_call":{"web_search_requests":"0.01"}}]}"#;
     let vectors = r#"{"id":"lab/vectors","kind":"embedding","dimensions":3}"#;
