@@ -5,6 +5,7 @@ use bytes::Bytes;
 use http::{Request, Uri};
 use serde_json::{Value, json};
 
+use super::dataset::exists;
 use super::file::StoredContent;
 use super::{
     Dialect, FIRST_MOMENT, MAX_STORED, SimBatches, Storage, Stored, not_found, query_value,
@@ -21,30 +22,30 @@ const MAX_ROW_BYTES: usize = 16 << 20;
 #[derive(Debug)]
 pub(super) struct StoredBatch {
     endpoint: String,
-    model: Option<String>,
-    input: Option<String>,
-    metadata: Value,
+    pub(super) model: Option<String>,
+    pub(super) input: Option<String>,
+    pub(super) metadata: Value,
     /// Whether the purpose of its input file is that of Together, which describes batches with fewer fields than OpenAI.
     is_job: bool,
     /// The lines of results, in the order of the requests, with whether each succeeded.
     rows: Vec<(bool, Value)>,
     behaviour: SimBatches,
     /// How often its state was requested.
-    polls: u64,
-    cancelled: bool,
+    pub(super) polls: u64,
+    pub(super) cancelled: bool,
     /// The files with the results, once it has ended.
-    files: Option<[Option<u64>; 2]>,
+    pub(super) files: Option<[Option<u64>; 2]>,
 }
 
 /// One request of a batch.
-struct Row {
-    custom_id: Value,
-    path: String,
-    body: Value,
+pub(super) struct Row {
+    pub(super) custom_id: Value,
+    pub(super) path: String,
+    pub(super) body: Value,
 }
 
 impl StoredBatch {
-    fn is_ended(&self) -> bool {
+    pub(super) fn is_ended(&self) -> bool {
         self.cancelled || self.polls > self.behaviour.polls
     }
 
@@ -79,6 +80,7 @@ impl Simulator {
             Dialect::Purpose | Dialect::Jobs => self.storage.read_file_batch(dialect, &body)?,
             Dialect::Messages => read_messages(&body)?,
             Dialect::Operations => self.storage.read_operation(request.uri().path(), &body)?,
+            Dialect::Datasets => self.storage.read_job(request.uri(), &body)?,
         };
         if rows.is_empty() {
             return Err(refused("the batch has no requests"));
@@ -90,6 +92,13 @@ impl Simulator {
             return Err(refused("the simulator stores no more batches"));
         }
         let number = stored.count();
+        if dialect == Dialect::Datasets {
+            let name = batch.metadata["name"].as_str().unwrap_or_default().to_owned();
+            if stored.jobs.contains_key(&name) {
+                return Err(exists(&name));
+            }
+            stored.jobs.insert(name, number);
+        }
         let described = describe(dialect, number, &batch);
         let is_job = batch.is_job;
         stored.batches.insert(number, batch);
@@ -103,7 +112,7 @@ impl Simulator {
     fn process(&self, dialect: Dialect, row: &Row, style: UsageStyle) -> (bool, Value) {
         let protocol = match dialect {
             Dialect::Purpose if row.path.ends_with("/responses") => Protocol::OpenAiResponses,
-            Dialect::Purpose | Dialect::Jobs => Protocol::OpenAiChat,
+            Dialect::Purpose | Dialect::Jobs | Dialect::Datasets => Protocol::OpenAiChat,
             Dialect::Messages => Protocol::Anthropic,
             Dialect::Operations => Protocol::Gemini,
         };
@@ -146,6 +155,9 @@ impl Simulator {
                     "error": null,
                 })
             }
+            Dialect::Datasets if is_ok => json!({ "custom_id": id, "response": body }),
+            // No source shows the lines of requests that failed; these have the fields of the others.
+            Dialect::Datasets => json!({ "custom_id": id, "error": body["error"] }),
             Dialect::Messages if is_ok => {
                 json!({ "custom_id": id, "result": { "type": "succeeded", "message": body } })
             }
@@ -170,7 +182,7 @@ impl Simulator {
     }
 }
 
-fn batch(endpoint: &str, model: Option<&str>, metadata: Value) -> StoredBatch {
+pub(super) fn batch(endpoint: &str, model: Option<&str>, metadata: Value) -> StoredBatch {
     StoredBatch {
         endpoint: endpoint.to_owned(),
         model: model.map(str::to_owned),
@@ -198,7 +210,7 @@ fn read_messages(body: &Value) -> Result<(StoredBatch, Vec<Row>)> {
 }
 
 /// Reads the lines of a file, each with its number.
-fn lines(content: &[u8]) -> impl Iterator<Item = Result<(usize, Value)>> {
+pub(super) fn lines(content: &[u8]) -> impl Iterator<Item = Result<(usize, Value)>> {
     let lines = content.split(|byte| *byte == b'\n').zip(1..);
     lines.filter(|(line, _)| !line.trim_ascii().is_empty()).map(|(line, number)| {
         let line = serde_json::from_slice(line)
@@ -216,7 +228,7 @@ impl Stored {
     }
 
     /// Writes the files with the results of a batch that has ended.
-    fn write_results(&mut self, dialect: Dialect, number: u64) -> Result<()> {
+    pub(super) fn write_results(&mut self, dialect: Dialect, number: u64) -> Result<()> {
         let Some(batch) = self.batches.get(&number) else { return Ok(()) };
         if batch.files.is_some() || !batch.is_ended() {
             return Ok(());
@@ -242,8 +254,13 @@ impl Stored {
                 continue;
             }
             let kind = if is_ok { "output" } else { "error" };
+            let name = match (dialect, is_ok) {
+                (Dialect::Datasets, true) => "BIJOutputSet.jsonl".to_owned(),
+                (Dialect::Datasets, false) => "error-data".to_owned(),
+                _ => format!("batch_{number}_{kind}.jsonl"),
+            };
             let file = StoredContent {
-                name: format!("batch_{number}_{kind}.jsonl"),
+                name,
                 mime_type: "application/jsonl".to_owned(),
                 purpose: "batch_output".to_owned(),
                 content: lines.into(),
@@ -364,7 +381,7 @@ impl Storage {
     }
 }
 
-fn describe(dialect: Dialect, number: u64, batch: &StoredBatch) -> Value {
+pub(super) fn describe(dialect: Dialect, number: u64, batch: &StoredBatch) -> Value {
     let id = format!("batch_{number}");
     let (state, moment, total) = (batch.state(), FIRST_MOMENT + number, batch.rows.len());
     let is_ended = batch.is_ended();
@@ -423,6 +440,28 @@ fn describe(dialect: Dialect, number: u64, batch: &StoredBatch) -> Value {
                     "errored": failed, "canceled": canceled, "expired": expired,
                 },
                 "results_url": is_ended.then(|| format!("sim://local/v1/messages/batches/{id}/results")),
+            })
+        }
+        Dialect::Datasets => {
+            let word = match batch.cancelled {
+                true => "DELETING_CLEANING_UP".to_owned(),
+                false => state.as_str().to_ascii_uppercase(),
+            };
+            let name = batch.metadata["name"].as_str().unwrap_or_default();
+            let is_failed = state == BatchState::Failed;
+            json!({
+                "name": name, "displayName": batch.metadata["displayName"], "model": batch.model,
+                "createTime": write::time(moment), "expireTime": write::time(moment + 86_400),
+                "state": format!("JOB_STATE_{word}"), "inputDatasetId": batch.input,
+                "outputDatasetId": super::dataset::output_name(name, number),
+                "status": {
+                    "code": if is_failed { "INVALID_ARGUMENT" } else { "OK" },
+                    "message": if is_failed { "the simulated batch is refused" } else { "" },
+                },
+                "jobProgress": {
+                    "totalInputRequests": total, "totalProcessedRequests": processed.len(),
+                    "successfullyProcessedRequests": succeeded, "failedRequests": failed,
+                },
             })
         }
         Dialect::Operations => {

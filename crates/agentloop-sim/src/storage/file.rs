@@ -42,30 +42,34 @@ impl Stored {
     }
 }
 
+/// Reads the file of a form.
+pub(super) fn read_file(dialect: Dialect, request: &Request<Bytes>) -> Result<StoredContent> {
+    let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let mut fields = read_form(kind.unwrap_or_default(), request.body())
+        .map_err(|error| error.with_status(400))?;
+    let purpose = fields.iter().find(|field| field.name == "purpose");
+    let purpose = purpose.map(|field| String::from_utf8_lossy(&field.data).into_owned());
+    let Some(at) = fields.iter().position(|field| field.name == "file") else {
+        return Err(refused("the form has no file"));
+    };
+    if dialect == Dialect::Purpose && purpose.is_none() {
+        return Err(refused("the form has no purpose"));
+    }
+    let file = fields.swap_remove(at);
+    let mime_type = file.content_type.unwrap_or_else(|| "application/octet-stream".to_owned());
+    Ok(StoredContent {
+        name: file.filename.unwrap_or_default(),
+        mime_type,
+        purpose: purpose.unwrap_or_default(),
+        content: file.data,
+    })
+}
+
 impl Storage {
     pub(super) fn upload_form(&self, dialect: Dialect, request: &Request<Bytes>) -> Result<Value> {
-        let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let mut fields = read_form(kind.unwrap_or_default(), request.body())
-            .map_err(|error| error.with_status(400))?;
-        let purpose = fields.iter().find(|field| field.name == "purpose");
-        let purpose = purpose.map(|field| String::from_utf8_lossy(&field.data).into_owned());
-        let Some(at) = fields.iter().position(|field| field.name == "file") else {
-            return Err(refused("the form has no file"));
-        };
-        if dialect == Dialect::Purpose && purpose.is_none() {
-            return Err(refused("the form has no purpose"));
-        }
-        let file = fields.swap_remove(at);
-        let mime_type = file.content_type.unwrap_or_else(|| "application/octet-stream".to_owned());
-        let file = StoredContent {
-            name: file.filename.unwrap_or_default(),
-            mime_type,
-            purpose: purpose.unwrap_or_default(),
-            content: file.data,
-        };
-        let mut stored = self.lock();
+        let file = read_file(dialect, request)?;
         let described = file.clone();
-        let number = stored.store(file)?;
+        let number = self.lock().store(file)?;
         Ok(describe(dialect, number, &described))
     }
 
@@ -126,7 +130,7 @@ impl Storage {
                 json!({ "id": id, "object": "file", "deleted": true })
             }
             Dialect::Messages => json!({ "id": id, "type": "file_deleted" }),
-            Dialect::Operations => json!({}),
+            Dialect::Operations | Dialect::Datasets => json!({}),
         })
     }
 
@@ -139,7 +143,7 @@ fn describe(dialect: Dialect, number: u64, file: &StoredContent) -> Value {
     let id = format!("file-{number}");
     let (bytes, moment) = (file.content.len(), FIRST_MOMENT + number);
     match dialect {
-        Dialect::Purpose | Dialect::Jobs => json!({
+        Dialect::Purpose | Dialect::Jobs | Dialect::Datasets => json!({
             "id": id, "object": "file", "bytes": bytes, "created_at": moment, "filename": file.name,
             "purpose": file.purpose, "status": "processed",
         }),

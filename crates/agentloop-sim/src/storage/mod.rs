@@ -2,6 +2,7 @@
 
 mod batch;
 mod behaviour;
+mod dataset;
 mod file;
 mod write;
 
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 
 use self::batch::StoredBatch;
 pub use self::behaviour::SimBatches;
+use self::dataset::DatasetCall;
 use self::file::StoredContent;
 use crate::reply::Reply;
 use crate::simulator::Simulator;
@@ -39,6 +41,10 @@ pub(crate) struct Stored {
     batches: BTreeMap<u64, StoredBatch>,
     /// Uploads that have begun, by the number that their content names.
     uploads: BTreeMap<u64, (String, String)>,
+    /// Datasets by their names, each with the numbers of its files.
+    datasets: BTreeMap<String, Vec<u64>>,
+    /// Batches of datasets by their names.
+    jobs: BTreeMap<String, u64>,
     bytes: usize,
     number: u64,
 }
@@ -66,6 +72,8 @@ pub(crate) enum Dialect {
     Jobs,
     Messages,
     Operations,
+    /// Fireworks' datasets and jobs.
+    Datasets,
 }
 
 /// A call about files or batches.
@@ -83,6 +91,14 @@ pub(crate) enum Call {
     Batch(String),
     CancelBatch(String),
     BatchResults(String),
+    Dataset(DatasetCall),
+}
+
+impl Call {
+    /// Returns whether the URL of the call authorizes it, so that it has no key.
+    pub(crate) fn is_signed(&self) -> bool {
+        matches!(self, Self::Dataset(DatasetCall::Signed(_)))
+    }
 }
 
 /// Returns the dialect of a request, by its path, its headers and the protocol that it probably has.
@@ -109,6 +125,9 @@ pub(crate) fn route(
     headers: &HeaderMap,
 ) -> Option<(Dialect, Call)> {
     let path = uri.path().trim_end_matches('/');
+    if let Some(call) = dataset::route(method, path) {
+        return Some((Dialect::Datasets, Call::Dataset(call)));
+    }
     let dialect = dialect(protocol, path, headers);
     if *method == Method::POST && path.ends_with(":batchGenerateContent") {
         return Some((Dialect::Operations, Call::CreateBatch));
@@ -157,7 +176,7 @@ pub(crate) fn protocol_of(uri: &http::Uri, headers: &HeaderMap) -> Option<Protoc
     let (dialect, _) = route(Protocol::OpenAiChat, &Method::GET, uri, headers)
         .or_else(|| route(Protocol::OpenAiChat, &Method::POST, uri, headers))?;
     Some(match dialect {
-        Dialect::Purpose | Dialect::Jobs => Protocol::OpenAiChat,
+        Dialect::Purpose | Dialect::Jobs | Dialect::Datasets => Protocol::OpenAiChat,
         Dialect::Messages => Protocol::Anthropic,
         Dialect::Operations => Protocol::Gemini,
     })
@@ -171,6 +190,16 @@ fn not_found(what: &str, id: &str) -> Error {
 /// Returns the error of a request that cannot be read.
 fn refused(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidRequest, message.into()).with_status(400)
+}
+
+/// Returns the start of the URLs that a reply has: the scheme and the host that the request was sent to.
+fn origin(request: &Request<Bytes>) -> String {
+    let uri = request.uri();
+    match (uri.scheme_str(), uri.authority(), request.headers().get(http::header::HOST)) {
+        (Some(scheme), Some(authority), _) => format!("{scheme}://{authority}"),
+        (_, _, Some(host)) => format!("http://{}", host.to_str().unwrap_or_default()),
+        _ => String::new(),
+    }
 }
 
 /// Returns a parameter of the query.
@@ -198,7 +227,7 @@ impl Simulator {
             Call::UploadStart => {
                 let number = self.storage.start_upload(request)?;
                 let mut reply = json(json!({}));
-                let url = format!("{}?upload_id={number}", uri.path());
+                let url = format!("{}{}?upload_id={number}", origin(request), uri.path());
                 reply.insert(http::HeaderName::from_static("x-goog-upload-url"), &url);
                 reply.insert(http::HeaderName::from_static("x-goog-upload-status"), "active");
                 reply
@@ -217,6 +246,10 @@ impl Simulator {
             Call::Batch(id) => json(self.storage.describe_batch(dialect, &id)?),
             Call::CancelBatch(id) => json(self.storage.cancel_batch(dialect, &id)?),
             Call::BatchResults(id) => Reply::content(protocol, self.storage.results(dialect, &id)?),
+            Call::Dataset(DatasetCall::Signed(number)) => {
+                Reply::content(protocol, self.storage.signed_content(number)?)
+            }
+            Call::Dataset(call) => json(self.reply_dataset(call, request, style)?),
         })
     }
 }
@@ -263,6 +296,21 @@ mod tests {
                 Call::CreateBatch,
             ),
             (Method::POST, "/upload/v1beta/files", Dialect::Operations, Call::UploadStart),
+            (Method::GET, "/v1/accounts", Dialect::Datasets, Call::Dataset(DatasetCall::Accounts)),
+            (
+                Method::GET,
+                "/v1/accounts/me/datasets/x:getDownloadEndpoint",
+                Dialect::Datasets,
+                Call::Dataset(DatasetCall::Urls("accounts/me/datasets/x".to_owned())),
+            ),
+            (
+                Method::DELETE,
+                "/v1/accounts/me/batchInferenceJobs/x",
+                Dialect::Datasets,
+                Call::Dataset(DatasetCall::DeleteJob(
+                    "accounts/me/batchInferenceJobs/x".to_owned(),
+                )),
+            ),
             (
                 Method::POST,
                 "/upload/v1beta/files?upload_id=7",
@@ -272,7 +320,13 @@ mod tests {
         ] {
             assert_eq!(routed(&method, path), Some((dialect, call)), "{method} {path}");
         }
-        for path in ["/v1/chat/completions", "/v1/models", "/v1/filesystem", "/v1/files/x/y/z"] {
+        for path in [
+            "/v1/chat/completions",
+            "/v1/models",
+            "/v1/filesystem",
+            "/v1/files/x/y/z",
+            "/v1/accounts/me/x",
+        ] {
             assert_eq!(routed(&Method::GET, path), None, "{path}");
         }
     }

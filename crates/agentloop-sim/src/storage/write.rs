@@ -32,7 +32,7 @@ pub(super) fn page<'a>(
     let number = |name: &str| query(name).and_then(|value| value.parse::<usize>().ok());
     let total = all.len();
     match dialect {
-        Dialect::Operations => {
+        Dialect::Operations | Dialect::Datasets => {
             let from = number("pageToken").unwrap_or(0);
             let size = number("pageSize").unwrap_or(10).clamp(1, 100);
             let page: Vec<Value> = all.into_iter().skip(from).take(size).collect();

@@ -11,17 +11,19 @@ use tokio::time::{Instant, sleep};
 
 use super::exchange::{Bounds, Exchanged};
 use super::limit::{Limit, shorter, timed_out};
+use super::sources::Sources;
 use super::{AgentLoop, Inner};
 use crate::error::{Error, ErrorKind, Result};
+use crate::hash::random;
 use crate::limits::{
     FILE_READY_INTERVAL, FILE_READY_TIMEOUT, MAX_DOWNLOAD_BYTES, MAX_LIST_BYTES, MAX_LIST_PAGES,
     MAX_LISTED, MAX_STATUS_BYTES, MAX_UPLOAD_BYTES, UPLOAD_TIMEOUT,
 };
 use crate::media::{FileState, FileUpload, StoredFile};
 use crate::pace;
-use crate::protocol::files;
+use crate::protocol::{datasets, files};
+use crate::provider::Provider;
 use crate::provider::quirks::FileApi;
-use crate::provider::{Provider, Target};
 
 /// The files that one provider stores. [`AgentLoop::files`] returns it.
 ///
@@ -79,10 +81,11 @@ impl Files {
     /// Fails if a call fails or the list is too large ([`MAX_LISTED`], [`MAX_LIST_BYTES`], [`MAX_LIST_PAGES`]).
     pub async fn list(&self) -> Result<Vec<StoredFile>> {
         let provider = &self.provider;
+        let account = self.inner().account(provider).await?;
         let mut pages = Pages::new("files");
         let mut all = Vec::new();
         loop {
-            let encoded = files::encode_list(provider, pages.next.as_deref())?;
+            let encoded = files::encode_list(provider, &account, pages.next.as_deref())?;
             let response = self.inner().exchange(provider, encoded, pages.bounds()).await?;
             let query = pages.next.clone().unwrap_or_default();
             let page = response.read(|body| files::decode_list(provider, &query, body))?;
@@ -121,15 +124,36 @@ impl Files {
     ///
     /// Fails if there is no such file, if it is larger than [`MAX_UPLOAD_BYTES`], or if the call fails.
     pub async fn content(&self, id: &str) -> Result<Bytes> {
-        let encoded = files::encode_content(&self.provider, id)?;
-        let bounds =
-            Bounds { stage: "the file", time: Some(UPLOAD_TIMEOUT), bytes: MAX_UPLOAD_BYTES };
-        self.inner().exchange(&self.provider, encoded, bounds).await.map(|exchanged| exchanged.body)
+        let mut sources = Sources::default();
+        sources.push_file(&self.provider, id)?;
+        let limit = self.limit();
+        let collecting = async {
+            let (mut pieces, mut left) = (Vec::new(), MAX_UPLOAD_BYTES);
+            while let Some((body, secrets)) =
+                sources.open_next(self.inner(), &self.provider, limit).await?
+            {
+                let piece = body.collect(left).await.map_err(|error| secrets.hide(error))?;
+                left = left.saturating_sub(piece.len());
+                pieces.push(piece);
+            }
+            Ok(match pieces.len() {
+                1 => pieces.swap_remove(0),
+                _ => pieces.concat().into(),
+            })
+        };
+        let content = limit.within(collecting).await;
+        content.map_err(|error| error.with_provider(self.provider.name.as_ref()))
+    }
+
+    /// Returns the time limit of reading a file.
+    fn limit(&self) -> Limit {
+        let total = self.inner().timeouts.total;
+        Limit::new("the file", shorter(total, Some(UPLOAD_TIMEOUT)))
     }
 
     /// Writes the content of a file to a new file, and returns how many bytes it has. Only a piece of it is in memory.
     ///
-    /// If the download fails, the new file is removed.
+    /// If the download fails or its future is dropped, the new file is removed.
     ///
     /// # Errors
     ///
@@ -137,37 +161,37 @@ impl Files {
     /// cannot be written.
     pub async fn download(&self, id: &str, path: impl AsRef<Path>) -> Result<u64> {
         let path = path.as_ref();
-        let encoded = files::encode_content(&self.provider, id)?;
+        let mut sources = Sources::default();
+        sources.push_file(&self.provider, id)?;
         let failed = |error: std::io::Error| {
             let message = format!("cannot write {}: {error}", path.display());
             Error::new(ErrorKind::InvalidRequest, message).with_source(error)
         };
         let mut file = File::create_new(path).map_err(failed)?;
-        let target = Target::new(Arc::clone(&self.provider), "");
-        let timeouts = &self.inner().timeouts;
-        let limit = Limit::new("the file", shorter(timeouts.total, Some(UPLOAD_TIMEOUT)));
+        let unfinished = Unfinished(Some(path));
+        let limit = self.limit();
         let copying = async {
-            let (response, secrets) = self.inner().open(&target, encoded, None, limit).await?;
-            let mut body = response.into_body();
             let mut bytes = 0_u64;
-            while let Some(piece) = body.next().await {
-                let piece = piece.map_err(|error| secrets.hide(error))?;
-                bytes = bytes.saturating_add(piece.len() as u64);
-                if bytes > MAX_DOWNLOAD_BYTES {
-                    let message = format!("the file is larger than {MAX_DOWNLOAD_BYTES} bytes");
-                    return Err(Error::new(ErrorKind::TooLarge, message));
+            while let Some((mut body, secrets)) =
+                sources.open_next(self.inner(), &self.provider, limit).await?
+            {
+                while let Some(piece) = body.next().await {
+                    let piece = piece.map_err(|error| secrets.hide(error))?;
+                    bytes = bytes.saturating_add(piece.len() as u64);
+                    if bytes > MAX_DOWNLOAD_BYTES {
+                        let message = format!("the file is larger than {MAX_DOWNLOAD_BYTES} bytes");
+                        return Err(Error::new(ErrorKind::TooLarge, message));
+                    }
+                    file.write_all(&piece).map_err(failed)?;
                 }
-                file.write_all(&piece).map_err(failed)?;
             }
             file.sync_all().map_err(failed)?;
             Ok(bytes)
         };
         let copied = limit.within(copying).await;
-        if copied.is_err() {
-            // The error of the download is the one to report.
-            let _ = fs::remove_file(path);
-        }
-        copied.map_err(|error| error.with_provider(self.provider.name.as_ref()))
+        let copied = copied.map_err(|error| error.with_provider(self.provider.name.as_ref()))?;
+        unfinished.keep();
+        Ok(copied)
     }
 
     /// Waits until the provider has processed a file, and returns it. Dropping the future stops waiting.
@@ -195,6 +219,24 @@ impl Files {
     }
 }
 
+/// A new file, which is removed unless it is kept: half a download must not look like a whole one.
+struct Unfinished<'a>(Option<&'a Path>);
+
+impl Unfinished<'_> {
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.0 {
+            // The error of the download is the one to report.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
 /// Returns the limits of a call about one file or batch.
 pub(super) fn status(stage: &'static str) -> Bounds {
     Bounds { stage, time: None, bytes: MAX_STATUS_BYTES }
@@ -211,6 +253,7 @@ impl Inner {
             Bounds { stage: "the upload", time: Some(UPLOAD_TIMEOUT), bytes: MAX_STATUS_BYTES };
         let exchanged = match provider.quirks.storage.files {
             FileApi::Resumable => self.upload_in_steps(provider, upload, bounds).await?,
+            FileApi::Dataset => self.upload_dataset(provider, upload, bounds).await?,
             _ => {
                 let encoded = files::encode_upload(provider, upload)?;
                 self.exchange(provider, encoded, bounds).await?
@@ -221,6 +264,21 @@ impl Inner {
         file.name.get_or_insert_with(|| upload.name.clone());
         file.mime_type.get_or_insert_with(|| upload.mime_type.clone());
         Ok(file)
+    }
+
+    /// Creates a dataset, and sends its content.
+    async fn upload_dataset(
+        &self,
+        provider: &Arc<Provider>,
+        upload: &FileUpload,
+        bounds: Bounds,
+    ) -> Result<Exchanged> {
+        let id = datasets::new_id(&upload.name, random());
+        let account = self.account(provider).await?;
+        let encoded = datasets::encode_create(provider, &account, &id, upload)?;
+        self.exchange(provider, encoded, bounds).await?;
+        let encoded = datasets::encode_upload(provider, &account, &id, upload)?;
+        self.exchange(provider, encoded, bounds).await
     }
 
     /// Requests a URL for the content, and sends the content there.

@@ -17,6 +17,7 @@ pub mod relay;
 mod reply;
 mod secrets;
 mod shared;
+mod sources;
 mod task;
 
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::{Value, json};
 
 use super::multipart::Form;
-use super::{Encoded, ToolNames, codec, headers, json};
+use super::{Encoded, ToolNames, codec, datasets, headers, json};
 use crate::calendar::read_rfc3339;
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{FileState, FileUpload, StoredFile};
@@ -130,9 +130,18 @@ fn put(headers: &mut HeaderMap, name: &'static str, value: &str) -> Result<()> {
     Ok(())
 }
 
-/// Writes the call for the first page of the list or for the one whose query is `next`.
-pub(crate) fn encode_list(provider: &Provider, next: Option<&str>) -> Result<Encoded> {
+/// Writes the call for the first page of the list or for the one whose query is `next`. `account` is that of the files, where they have one.
+pub(crate) fn encode_list(
+    provider: &Provider,
+    account: &str,
+    next: Option<&str>,
+) -> Result<Encoded> {
     let first = match provider.quirks.storage.files {
+        FileApi::Dataset => {
+            let path = datasets::list_path(account, datasets::DATASETS)?;
+            let query = next.unwrap_or("?pageSize=100");
+            return file_call(provider, Method::GET, format!("{path}{query}"));
+        }
         FileApi::Resumable => "?pageSize=100",
         FileApi::NumberedForm => "?page=0&page_size=100",
         FileApi::BetaForm => "?limit=1000",
@@ -143,17 +152,17 @@ pub(crate) fn encode_list(provider: &Provider, next: Option<&str>) -> Result<Enc
 
 /// Writes the call that describes a file.
 pub(crate) fn encode_get(provider: &Provider, id: &str) -> Result<Encoded> {
-    file_call(provider, Method::GET, file_path(id)?)
+    file_call(provider, Method::GET, file_path(provider, id)?)
 }
 
 /// Writes the call that deletes a file.
 pub(crate) fn encode_delete(provider: &Provider, id: &str) -> Result<Encoded> {
-    file_call(provider, Method::DELETE, file_path(id)?)
+    file_call(provider, Method::DELETE, file_path(provider, id)?)
 }
 
-/// Writes the call that returns the content of a file.
+/// Writes the call that returns the content of a file, where it is not at signed URLs.
 pub(crate) fn encode_content(provider: &Provider, id: &str) -> Result<Encoded> {
-    let path = file_path(id)?;
+    let path = file_path(provider, id)?;
     let path = match provider.quirks.storage.files {
         FileApi::Resumable => format!("{path}:download?alt=media"),
         _ => format!("{path}/content"),
@@ -163,7 +172,10 @@ pub(crate) fn encode_content(provider: &Provider, id: &str) -> Result<Encoded> {
     Ok(encoded)
 }
 
-fn file_path(id: &str) -> Result<String> {
+fn file_path(provider: &Provider, id: &str) -> Result<String> {
+    if provider.quirks.storage.files == FileApi::Dataset {
+        return datasets::path(datasets::DATASETS, id);
+    }
     let id = id.strip_prefix("files/").unwrap_or(id);
     Ok(format!("/files/{}", segment(id)?))
 }
@@ -188,7 +200,7 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<StoredFile> {
 /// Reads a page of the list. `query` is the query of this page.
 pub(crate) fn decode_list(provider: &Provider, query: &str, body: &[u8]) -> Result<FilePage> {
     let value = read_object(provider, body, "a list of files")?;
-    let list = value.get("data").or_else(|| value.get("files")).and_then(Value::as_array);
+    let list = ["data", "files", "datasets"].iter().find_map(|name| value.get(name)?.as_array());
     let Some(list) = list else {
         // A list without files has no field.
         return match value.as_object().is_some_and(|fields| fields.is_empty()) {
@@ -199,7 +211,7 @@ pub(crate) fn decode_list(provider: &Provider, query: &str, body: &[u8]) -> Resu
     let files = list.iter().filter_map(|file| read(provider, file)).collect();
     let last_id = list.last().and_then(|file| file.get("id")).and_then(Value::as_str);
     let next = match provider.quirks.storage.files {
-        FileApi::Resumable => next_token(&value, "?pageSize=100"),
+        FileApi::Resumable | FileApi::Dataset => next_token(&value, "?pageSize=100"),
         FileApi::NumberedForm => next_number(query, list.len()),
         FileApi::BetaForm => next_cursor(&value, last_id, "?limit=1000&after_id="),
         FileApi::TypedForm => None,
@@ -270,8 +282,10 @@ fn read(provider: &Provider, file: &Value) -> Option<StoredFile> {
     let any = |names: &[&str]| {
         names.iter().find_map(|name| file.get(name).filter(|value| !value.is_null()))
     };
-    let text = |names: &[&str]| any(names)?.as_str().map(str::to_owned);
-    let id = text(&["id", "name"])?;
+    let text =
+        |names: &[&str]| names.iter().find_map(|name| file.get(name)?.as_str().map(str::to_owned));
+    // An empty id could not be used in any call.
+    let id = text(&["id", "name"]).filter(|id| !id.is_empty())?;
     let state = text(&["state", "status", "processing_status"]).unwrap_or_default();
     Some(StoredFile {
         provider: provider.name.to_string(),
@@ -284,7 +298,7 @@ fn read(provider: &Provider, file: &Value) -> Option<StoredFile> {
         expires: any(&["expires_at", "expirationTime"]).and_then(moment),
         purpose: text(&["purpose"]),
         state: match state.to_ascii_uppercase().as_str() {
-            "PROCESSING" | "PENDING" | "QUEUED" | "RUNNING" => FileState::Processing,
+            "PROCESSING" | "PENDING" | "QUEUED" | "RUNNING" | "UPLOADING" => FileState::Processing,
             "FAILED" | "ERROR" | "INVALID_FORMAT" => FileState::Failed,
             _ => FileState::Ready,
         },

@@ -22,6 +22,7 @@ mod cohere;
 mod conversation;
 mod cost;
 mod count;
+pub(crate) mod datasets;
 mod effort;
 mod embed;
 mod emit;

@@ -20,7 +20,7 @@ use crate::limits::{MAX_BATCH_COLLECTED_BYTES, MAX_BODY_BYTES, MAX_STATUS_BYTES,
 use crate::pace;
 use crate::protocol::{Encoded, batches};
 use crate::provider::Provider;
-use crate::provider::quirks::BatchApi;
+use crate::provider::quirks::{BatchApi, FileApi};
 
 /// How much earlier than its handle a batch may have been created, in seconds: the clocks of two machines differ.
 const CLOCK_DIFFERENCE: i64 = 300;
@@ -83,7 +83,12 @@ impl Batches {
         let provider = self.provider(&batch)?;
         if input.is_file() {
             let upload = input.take_file(&batch.label);
-            batch.input_file = Some(self.inner().upload(&provider, &upload).await?.id);
+            let file = self.inner().upload(&provider, &upload).await?;
+            if provider.quirks.storage.files == FileApi::Dataset {
+                // A dataset is checked before it can be used.
+                self.client.files(&provider.name)?.wait(&file.id).await?;
+            }
+            batch.input_file = Some(file.id);
         }
         let encoded = input.encode_create(&provider, &batch)?;
         let bounds =
@@ -114,23 +119,22 @@ impl Batches {
         let all = self.list(&provider.name).await?;
         let is_labelled = |status: &&BatchStatus| status.label.as_ref() == Some(&batch.label);
         let by_label: Vec<&BatchStatus> = all.iter().filter(is_labelled).collect();
-        let stores_labels = all.iter().any(|status| status.label.is_some());
         let is_alike = |status: &&BatchStatus| {
-            status.counts.total == Some(batch.len() as u64)
-                && status.created.is_some_and(|at| at + CLOCK_DIFFERENCE >= batch.created)
+            let is_new = |at: i64| at.saturating_add(CLOCK_DIFFERENCE) >= batch.created;
+            status.counts.total == Some(batch.len() as u64) && status.created.is_some_and(is_new)
         };
-        let is_by_file = provider.quirks.storage.batches == BatchApi::UnlabelledFile;
-        let found = match (by_label.is_empty(), stores_labels) {
-            (false, _) => by_label,
-            (true, true) => Vec::new(),
-            (true, false) if is_by_file => {
+        let found = match provider.quirks.storage.batches {
+            _ if !by_label.is_empty() => by_label,
+            BatchApi::UnlabelledFile => {
                 let files = self.input_files(batch).await?;
                 let has_input = |status: &&BatchStatus| {
                     status.input_file.as_ref().is_some_and(|file| files.contains(file))
                 };
                 all.iter().filter(has_input).collect()
             }
-            (true, false) => all.iter().filter(is_alike).collect(),
+            BatchApi::Messages => all.iter().filter(is_alike).collect(),
+            // It would have its label.
+            _ => Vec::new(),
         };
         match found.as_slice() {
             [] => Ok(None),
@@ -161,7 +165,8 @@ impl Batches {
     ///
     /// # Errors
     ///
-    /// Fails if the batch has no id or has ended, or if the call fails.
+    /// Fails if the batch has no id or has ended, or if the call fails, and with kind [`Unsupported`](ErrorKind::Unsupported) if the provider
+    /// cannot cancel batches (Fireworks).
     pub async fn cancel(&self, batch: &Batch) -> Result<BatchStatus> {
         let provider = self.provider(batch)?;
         let encoded = batches::encode_cancel(&provider, id_of(batch)?)?;
@@ -183,10 +188,11 @@ impl Batches {
     pub async fn list(&self, provider: &str) -> Result<Vec<BatchStatus>> {
         let provider = self.inner().registry.provider(provider)?;
         batches::check(&provider)?;
+        let account = self.inner().account(&provider).await?;
         let mut pages = Pages::new("batches");
         let mut all = Vec::new();
         loop {
-            let encoded = batches::encode_list(&provider, pages.next.as_deref())?;
+            let encoded = batches::encode_list(&provider, &account, pages.next.as_deref())?;
             let response = self.inner().exchange(&provider, encoded, pages.bounds()).await?;
             let query = pages.next.clone().unwrap_or_default();
             let (page, next) =

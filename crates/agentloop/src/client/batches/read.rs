@@ -9,12 +9,11 @@ use crate::chat::{Batch, BatchEntry, BatchState, BatchStatus, ChatResponse, Warn
 use crate::client::limit::Limit;
 use crate::client::reply::{Reading, Reply};
 use crate::client::secrets::RequestSecrets;
+use crate::client::sources::Sources;
 use crate::client::{AgentLoop, Inner};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_BATCH_PROBLEMS, MAX_BATCH_RESULT_BYTES, UPLOAD_TIMEOUT};
-use crate::protocol::{
-    ChatDecoder, DecodeContext, Emitter, Encoded, OutputForm, ToolNames, batches, files,
-};
+use crate::protocol::{ChatDecoder, DecodeContext, Emitter, OutputForm, ToolNames, batches};
 use crate::provider::quirks::BatchApi;
 use crate::provider::{Provider, Target};
 use crate::transport::Body;
@@ -58,8 +57,8 @@ pub struct BatchResults {
     provider: Arc<Provider>,
     batch: Batch,
     status: BatchStatus,
-    /// The calls that return lines, in order.
-    sources: VecDeque<Encoded>,
+    /// Where the lines are, in order.
+    sources: Sources,
     /// The body that is being read.
     body: Option<Body>,
     /// What errors must not show.
@@ -95,9 +94,9 @@ impl Batches {
                 .with_provider(provider.name.as_ref())
                 .with_hint("wait for it with `wait`"));
         }
-        let (mut sources, mut inline) = (VecDeque::new(), VecDeque::new());
+        let (mut sources, mut inline) = (Sources::default(), VecDeque::new());
         match provider.quirks.storage.batches {
-            BatchApi::Messages => sources.push_back(batches::encode_results(&provider, id)?),
+            BatchApi::Messages => sources.push_call(batches::encode_results(&provider, id)?),
             BatchApi::Operation => {
                 let results = exchanged.read(|body| {
                     let results = batches::inline_results(body)?;
@@ -108,7 +107,7 @@ impl Batches {
             _ => {}
         }
         for file in &status.result_files {
-            sources.push_back(files::encode_content(&provider, file)?);
+            sources.push_file(&provider, file)?;
         }
         Ok(BatchResults {
             client: self.client.clone(),
@@ -193,8 +192,9 @@ impl BatchResults {
                 return Ok(Some(line));
             }
             let Some(body) = &mut self.body else {
-                let Some(encoded) = self.sources.pop_front() else { return Ok(None) };
-                self.open(encoded).await?;
+                if !self.open_next().await? {
+                    return Ok(None);
+                }
                 continue;
             };
             let idle = self.client.0.timeouts.idle;
@@ -216,18 +216,25 @@ impl BatchResults {
         }
     }
 
-    async fn open(&mut self, encoded: Encoded) -> Result<()> {
+    /// Opens the next body. Returns whether there is one.
+    async fn open_next(&mut self) -> Result<bool> {
         let inner: &Inner = &self.client.0;
         // Files and results are found at the provider's own URL, whatever the protocol of the requests is.
         let provider = inner.registry.provider(&self.batch.provider)?;
-        let target = Target::new(Arc::clone(&provider), "");
         let limit = Limit::new("the results of the batch", Some(UPLOAD_TIMEOUT));
-        let opened = limit.within(inner.open(&target, encoded, None, limit)).await;
-        let (response, secrets) =
-            opened.map_err(|error| error.with_provider(provider.name.as_ref()))?;
-        self.body = Some(response.into_body());
-        self.secrets = secrets;
-        Ok(())
+        let opened = limit.within(self.sources.open_next(inner, &provider, limit)).await;
+        let is_completed = self.status.state == BatchState::Completed;
+        let is_dataset = provider.quirks.storage.batches == BatchApi::DatasetJob;
+        let opened = match opened {
+            // A job that failed names a dataset for its results that was never created.
+            Err(error) if error.kind() == ErrorKind::NotFound && is_dataset && !is_completed => {
+                None
+            }
+            opened => opened.map_err(|error| error.with_provider(provider.name.as_ref()))?,
+        };
+        let Some((body, secrets)) = opened else { return Ok(false) };
+        (self.body, self.secrets) = (Some(body), secrets);
+        Ok(true)
     }
 
     fn count(&mut self, bytes: usize) -> Result<()> {

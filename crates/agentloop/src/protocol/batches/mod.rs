@@ -14,10 +14,10 @@ pub(crate) use results::{inline_results, read_line};
 pub(crate) use status::{creation_warning, decode, decode_list};
 
 use super::files::{call, segment};
-use super::{Encoded, headers, json};
+use super::{Encoded, datasets, headers, json};
 use crate::chat::Batch;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::MAX_BATCH_INPUT_BYTES;
+use crate::limits::{MAX_BATCH_INPUT_BYTES, MAX_DATASET_BYTES};
 use crate::media::FileUpload;
 use crate::provider::Provider;
 use crate::provider::quirks::BatchApi;
@@ -72,7 +72,14 @@ impl Input {
             }
             _ => self.path = Some(encoded.path.to_string()),
         }
-        if matches!(self.form, BatchApi::Operation | BatchApi::Job) {
+        if self.form == BatchApi::DatasetJob && encoded.path != "/chat/completions" {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!("a batch of this provider cannot have requests to {}", encoded.path),
+            )
+            .with_hint("set `protocol` of the requests to openai_chat"));
+        }
+        if matches!(self.form, BatchApi::Operation | BatchApi::Job | BatchApi::DatasetJob) {
             match &self.model {
                 Some(first) if first != model => {
                     return refuse(format!(
@@ -93,11 +100,15 @@ impl Input {
         let body: &RawValue = json::read_json(&encoded.body)?;
         self.write(custom_id, body)?;
         self.requests += 1;
-        match self.bytes.len() <= MAX_BATCH_INPUT_BYTES {
+        let most = match self.form {
+            BatchApi::DatasetJob => MAX_DATASET_BYTES,
+            _ => MAX_BATCH_INPUT_BYTES,
+        };
+        match self.bytes.len() <= most {
             true => Ok(()),
             false => Err(Error::new(
                 ErrorKind::TooLarge,
-                format!("the requests of the batch have more than {MAX_BATCH_INPUT_BYTES} bytes"),
+                format!("the requests of the batch have more than {most} bytes"),
             )
             .with_hint("send them as several batches")),
         }
@@ -115,7 +126,7 @@ impl Input {
                 serde_json::to_vec(&Keyed { key: custom_id.into(), request: body })
             }
             BatchApi::UnlabelledFile => serde_json::to_vec(&Bare { custom_id, body }),
-            BatchApi::Job => {
+            BatchApi::Job | BatchApi::DatasetJob => {
                 // The batch names the model, and the lines of the API description have none.
                 let mut fields: Map<String, serde_json::Value> = serde_json::from_str(body.get())
                     .map_err(|error| {
@@ -145,7 +156,10 @@ impl Input {
     /// Returns whether the requests are uploaded as a file before the batch is created.
     pub(crate) fn is_file(&self) -> bool {
         match self.form {
-            BatchApi::InputFile | BatchApi::UnlabelledFile | BatchApi::Job => true,
+            BatchApi::InputFile
+            | BatchApi::UnlabelledFile
+            | BatchApi::Job
+            | BatchApi::DatasetJob => true,
             BatchApi::Operation => {
                 let inlined = self.bytes.len().saturating_add(self.requests * INLINED_BYTES);
                 inlined > MAX_OPERATION_BYTES
@@ -197,6 +211,19 @@ impl Input {
                     "metadata": { LABEL: batch.label },
                 });
                 ("/batch/jobs".to_owned(), Bytes::from(body.to_string()))
+            }
+            BatchApi::DatasetJob => {
+                let file = batch.input_file.as_deref().ok_or_else(no_file)?;
+                let account = datasets::account_of(datasets::DATASETS, file)?;
+                let path = datasets::list_path(account, datasets::JOBS)?;
+                // The id is the label, so a second job with it is refused.
+                let path = format!("{path}?batchInferenceJobId={}", segment(&batch.label)?);
+                let body = json!({
+                    "displayName": batch.label,
+                    "model": self.model,
+                    "inputDatasetId": file,
+                });
+                (path, Bytes::from(body.to_string()))
             }
             BatchApi::Messages => {
                 self.bytes.extend_from_slice(b"]}");
@@ -318,6 +345,9 @@ fn place(provider: &Provider) -> &'static str {
 
 /// Returns the path of a batch.
 fn batch_path(provider: &Provider, id: &str) -> Result<String> {
+    if provider.quirks.storage.batches == BatchApi::DatasetJob {
+        return datasets::path(datasets::JOBS, id);
+    }
     let id = id.strip_prefix("batches/").unwrap_or(id);
     Ok(format!("{}/{}", place(provider), segment(id)?))
 }
@@ -328,18 +358,41 @@ pub(crate) fn encode_status(provider: &Provider, id: &str) -> Result<Encoded> {
 }
 
 /// Writes the call that cancels a batch.
+///
+/// # Errors
+///
+/// Fails if the provider cannot cancel batches.
 pub(crate) fn encode_cancel(provider: &Provider, id: &str) -> Result<Encoded> {
     let path = batch_path(provider, id)?;
     let path = match provider.quirks.storage.batches {
+        BatchApi::DatasetJob => {
+            let own = id.rsplit('/').next().unwrap_or_default();
+            let message = format!("{} cannot cancel a batch", provider.name);
+            // `:cancel` exists for its other jobs, but not for these (fireworks-ai 1.2.30, `resources/batch_inference_jobs.py`).
+            return Err(Error::new(ErrorKind::Unsupported, message)
+                .with_provider(provider.name.as_ref())
+                .with_hint(format!(
+                    "`firectl batch-inference-job delete {own}` deletes it with the results that it has"
+                )));
+        }
         BatchApi::Operation => format!("{path}:cancel"),
         _ => format!("{path}/cancel"),
     };
     call(provider, Method::POST, path)
 }
 
-/// Writes the call for the first page of the list or for the one whose query is `next`.
-pub(crate) fn encode_list(provider: &Provider, next: Option<&str>) -> Result<Encoded> {
+/// Writes the call for the first page of the list or for the one whose query is `next`. `account` is that of the batches, where they have one.
+pub(crate) fn encode_list(
+    provider: &Provider,
+    account: &str,
+    next: Option<&str>,
+) -> Result<Encoded> {
     let first = match provider.quirks.storage.batches {
+        BatchApi::DatasetJob => {
+            let path = datasets::list_path(account, datasets::JOBS)?;
+            let query = next.unwrap_or("?pageSize=100");
+            return call(provider, Method::GET, format!("{path}{query}"));
+        }
         BatchApi::Operation => "?pageSize=100",
         BatchApi::Job => "?page=0&page_size=100",
         BatchApi::UnlabelledFile => "",

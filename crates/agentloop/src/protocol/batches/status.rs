@@ -40,8 +40,9 @@ pub(crate) fn decode_list(
 ) -> Result<(Vec<BatchStatus>, Option<String>)> {
     let value = read_object(provider, body, "a list of batches")?;
     let list = value.as_array();
-    let list = list.or_else(|| value.get("data")?.as_array());
-    let Some(list) = list.or_else(|| value.get("operations")?.as_array()) else {
+    let names = ["data", "operations", "batchInferenceJobs"];
+    let list = list.or_else(|| names.iter().find_map(|name| value.get(name)?.as_array()));
+    let Some(list) = list else {
         return match value.as_object().is_some_and(|fields| fields.is_empty()) {
             true => Ok((Vec::new(), None)),
             false => Err(unreadable(provider, body, "a list of batches")),
@@ -50,7 +51,7 @@ pub(crate) fn decode_list(
     let batches = list.iter().filter_map(|batch| read(provider, batch)).collect();
     let last_id = list.last().and_then(|batch| batch.get("id")).and_then(Value::as_str);
     let next = match provider.quirks.storage.batches {
-        BatchApi::Operation => next_token(&value, "?pageSize=100"),
+        BatchApi::Operation | BatchApi::DatasetJob => next_token(&value, "?pageSize=100"),
         BatchApi::Job => next_number(query, list.len()),
         BatchApi::Messages => next_cursor(&value, last_id, "?limit=100&after_id="),
         BatchApi::UnlabelledFile => None,
@@ -67,14 +68,18 @@ fn read(provider: &Provider, batch: &Value) -> Option<BatchStatus> {
         let place = metadata.unwrap_or(batch);
         names.iter().find_map(|name| place.get(name).filter(|value| !value.is_null()))
     };
-    let text = |names: &[&str]| any(names)?.as_str().map(str::to_owned);
+    let text = |names: &[&str]| {
+        let place = metadata.unwrap_or(batch);
+        names.iter().find_map(|name| place.get(name)?.as_str().map(str::to_owned))
+    };
     let own = |name: &str| batch.get(name)?.as_str().map(str::to_owned);
-    let id = own("id").or_else(|| own("name"))?;
+    // An empty id could not be used in any call, and would hide that the id is not known.
+    let id = own("id").or_else(|| own("name")).filter(|id| !id.is_empty())?;
     let id = id.strip_prefix("batches/").unwrap_or(&id).to_owned();
     let counts = counts(batch, metadata);
     let word = text(&["status", "state", "processing_status"]).unwrap_or_default();
     let state = state(&word, batch, &counts);
-    let files = ["output_file_id", "error_file_id", "output_file", "error_file"];
+    let files = ["output_file_id", "error_file_id", "output_file", "error_file", "outputDatasetId"];
     let files = files.iter().filter_map(|name| any(&[name])?.as_str());
     let files: Vec<&str> = files.chain(responses_file(batch, metadata)).collect();
     let labelled = batch.get("metadata").and_then(|metadata| metadata.get(LABEL)?.as_str());
@@ -94,8 +99,9 @@ fn read(provider: &Provider, batch: &Value) -> Option<BatchStatus> {
             "expired_at",
             "cancelled_at",
         ])
+        .or_else(|| batch.pointer("/lifecycle/endTime"))
         .and_then(moment),
-        expires: any(&["expires_at", "job_deadline"]).and_then(moment),
+        expires: any(&["expires_at", "job_deadline", "expireTime"]).and_then(moment),
         errors: errors(batch),
         input_file: input_file(batch, metadata),
         result_files: files.into_iter().filter(|id| !id.is_empty()).map(str::to_owned).collect(),
@@ -105,7 +111,8 @@ fn read(provider: &Provider, batch: &Value) -> Option<BatchStatus> {
 /// Returns the file with the requests.
 fn input_file(batch: &Value, metadata: Option<&Value>) -> Option<String> {
     let id = batch.get("input_file_id").or_else(|| batch.pointer("/input_files/0"));
-    let id = id.or_else(|| metadata?.pointer("/inputConfig/fileName"))?.as_str()?;
+    let id = id.or_else(|| metadata?.pointer("/inputConfig/fileName"));
+    let id = id.or_else(|| batch.get("inputDatasetId"))?.as_str()?;
     Some(id.strip_prefix("files/").unwrap_or(id).to_owned())
 }
 
@@ -148,6 +155,16 @@ fn counts(batch: &Value, metadata: Option<&Value>) -> BatchCounts {
             failed: of(Some(stats), "failedRequestCount"),
         };
     }
+    if let Some(progress) = batch.get("jobProgress").filter(|progress| progress.is_object()) {
+        // The number of requests is what the dataset declared, or nothing before they are processed.
+        let totals = ["totalInputRequests", "totalProcessedRequests"];
+        let total = totals.iter().filter_map(|name| of(Some(progress), name)).max();
+        return BatchCounts {
+            total: total.filter(|total| *total > 0),
+            succeeded: of(Some(progress), "successfullyProcessedRequests"),
+            failed: of(Some(progress), "failedRequests"),
+        };
+    }
     BatchCounts {
         total: of(Some(batch), "total_requests"),
         succeeded: of(Some(batch), "succeeded_requests"),
@@ -162,13 +179,24 @@ fn state(word: &str, batch: &Value, counts: &BatchCounts) -> BatchState {
         .or_else(|| word.strip_prefix("job_state_"))
         .unwrap_or(&word);
     match word {
-        "validating" | "queued" | "pending" => BatchState::Waiting,
-        "in_progress" | "running" | "finalizing" => BatchState::Running,
+        // Names of states: OpenAI (SDK 3.51), Anthropic (2.10), Mistral (3.7), Groq (1.7), Together (3.1), Gemini (google-genai 3.3) and
+        // Fireworks (fireworks-ai 1.2.30), read on 2026-11-18.
+        "validating"
+        | "queued"
+        | "pending"
+        | "creating"
+        | "creating_input_dataset"
+        | "re_queueing"
+        | "idle" => BatchState::Waiting,
+        "in_progress" | "running" | "finalizing" | "writing_results" | "paused" | "updating" => {
+            BatchState::Running
+        }
         "cancelling" | "canceling" | "cancellation_requested" => BatchState::Cancelling,
-        "completed" | "success" | "succeeded" => BatchState::Completed,
+        "completed" | "success" | "succeeded" | "partially_succeeded" => BatchState::Completed,
         "failed" => BatchState::Failed,
-        "cancelled" | "canceled" => BatchState::Cancelled,
-        "expired" | "timeout_exceeded" => BatchState::Expired,
+        // A job of Fireworks ends by being deleted.
+        "cancelled" | "canceled" | "deleting" | "deleting_cleaning_up" => BatchState::Cancelled,
+        "expired" | "timeout_exceeded" | "early_stopped" => BatchState::Expired,
         // Only the counts show how it ended.
         "ended" => {
             let of = |name: &str| {
@@ -180,6 +208,13 @@ fn state(word: &str, batch: &Value, counts: &BatchCounts) -> BatchState {
                 () if is_all("canceled") => BatchState::Cancelled,
                 () if is_all("expired") => BatchState::Expired,
                 () => BatchState::Completed,
+            }
+        }
+        // An operation also reports whether it has ended. One that has cannot change any more.
+        _ if batch.get("done").and_then(Value::as_bool) == Some(true) => {
+            match batch.get("error").is_some_and(|error| !error.is_null()) {
+                true => BatchState::Failed,
+                false => BatchState::Completed,
             }
         }
         _ => BatchState::Unknown,
@@ -206,6 +241,8 @@ fn errors(batch: &Value) -> Vec<String> {
     let own = batch.get("error");
     let own = own.and_then(|error| error.as_str().or_else(|| error.get("message")?.as_str()));
     all.extend(own.map(str::to_owned));
+    let status = batch.pointer("/status/message").and_then(Value::as_str);
+    all.extend(status.filter(|message| !message.is_empty()).map(str::to_owned));
     all.into_iter().map(shortened).collect()
 }
 

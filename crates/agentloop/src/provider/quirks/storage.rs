@@ -15,6 +15,9 @@ pub struct StorageQuirks {
     pub purpose: Option<Cow<'static, str>>,
     /// How batches of requests are created and read.
     pub batches: BatchApi,
+    /// The account that the files and batches belong to, where their URLs name it. `${VARIABLE}` is replaced from the environment; if the
+    /// variable is not set, the provider is asked which account the key belongs to.
+    pub account: Option<Cow<'static, str>>,
 }
 
 quirk! {
@@ -34,6 +37,9 @@ quirk! {
         BetaForm,
         /// A resumable upload (`X-Goog-Upload-…`), to `/upload/VERSION/files`. Gemini (its API description; google-genai 3.3).
         Resumable,
+        /// A dataset of an account, which is created and then gets its content as a form with `file`: `/v1/accounts/ACCOUNT/datasets`. Its
+        /// content is at signed URLs. Fireworks (fireworks-ai 1.2.30: `resources/datasets.py`, `lib/dataset_upload.py`).
+        Dataset,
     }
 }
 
@@ -56,5 +62,9 @@ quirk! {
         Operation,
         /// The requests are a file with JSON lines without the model, which the batch names: `/batch/jobs`. Mistral (its API description).
         Job,
+        /// The requests are a dataset with JSON lines without the model, which the job names, and so are the results:
+        /// `/v1/accounts/ACCOUNT/batchInferenceJobs`. Jobs cannot be cancelled. Fireworks (fireworks-ai 1.2.30:
+        /// `resources/batch_inference_jobs.py`; docs.fireworks.ai/guides/batch-inference).
+        DatasetJob,
     }
 }

@@ -1,5 +1,6 @@
 //! Batches and files of providers, against the simulator and against hostile ones.
 
+mod datasets;
 mod described;
 mod files;
 mod hostile;
@@ -64,7 +65,7 @@ async fn every_provider_with_batches_returns_the_results_in_the_order_of_the_req
         }
         seen += 1;
     }
-    assert_eq!(seen, 14, "ten built-in providers, four simulated");
+    assert_eq!(seen, 15, "eleven built-in providers, four simulated");
 }
 
 #[tokio::test]
@@ -249,7 +250,7 @@ async fn a_batch_that_ended_early_has_an_error_for_every_request_without_a_resul
         (BatchState::Failed, ErrorKind::InvalidRequest),
         (BatchState::Completed, ErrorKind::Protocol),
     ] {
-        for provider in ["openai", "anthropic", "google", "mistral", "together"] {
+        for provider in ["openai", "anthropic", "google", "mistral", "together", "fireworks"] {
             let ends = SimBatches::new().processed(1).state(state);
             let simulator = Simulator::new().with_batches(ends);
             let ai = client(simulator.simulate(Provider::builtin(provider).unwrap()));
