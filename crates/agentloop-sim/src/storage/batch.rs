@@ -25,8 +25,7 @@ pub(super) struct StoredBatch {
     pub(super) model: Option<String>,
     pub(super) input: Option<String>,
     pub(super) metadata: Value,
-    /// Whether the purpose of its input file is that of Together, which describes batches with fewer fields than OpenAI.
-    is_job: bool,
+    form: Form,
     /// The lines of results, in the order of the requests, with whether each succeeded.
     rows: Vec<(bool, Value)>,
     behaviour: SimBatches,
@@ -35,6 +34,16 @@ pub(super) struct StoredBatch {
     pub(super) cancelled: bool,
     /// The files with the results, once it has ended.
     pub(super) files: Option<[Option<u64>; 2]>,
+}
+
+/// How a batch is described whose requests are a file of OpenAI's form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Usual,
+    /// With fewer fields, as Together does. The purpose of its input file shows it.
+    Job,
+    /// With counts instead of a state, as xAI does. It is created with a name, and without an endpoint.
+    Counted,
 }
 
 /// One request of a batch.
@@ -100,7 +109,7 @@ impl Simulator {
             stored.jobs.insert(name, number);
         }
         let described = describe(dialect, number, &batch);
-        let is_job = batch.is_job;
+        let is_job = batch.form == Form::Job;
         stored.batches.insert(number, batch);
         Ok(match is_job {
             true => json!({ "job": described, "warning": null }),
@@ -167,14 +176,7 @@ impl Simulator {
             Dialect::Operations if is_ok => json!({ "response": body, "metadata": id }),
             Dialect::Operations => {
                 let message = body.pointer("/error/message").cloned().unwrap_or_default();
-                // The number of a status in Google's errors (`google.rpc.Code`).
-                let code = match status {
-                    400 => 3,
-                    404 => 5,
-                    429 => 8,
-                    503 => 14,
-                    _ => 13,
-                };
+                let code = grpc_code(Some(status.into()));
                 json!({ "error": { "code": code, "message": message }, "metadata": id })
             }
         };
@@ -188,7 +190,7 @@ pub(super) fn batch(endpoint: &str, model: Option<&str>, metadata: Value) -> Sto
         model: model.map(str::to_owned),
         input: None,
         metadata,
-        is_job: false,
+        form: Form::Usual,
         rows: Vec::new(),
         behaviour: SimBatches::default(),
         polls: 0,
@@ -280,9 +282,19 @@ impl Storage {
     fn read_file_batch(&self, dialect: Dialect, body: &Value) -> Result<(StoredBatch, Vec<Row>)> {
         let input = body.get("input_file_id").or_else(|| body.pointer("/input_files/0"));
         let input = input.and_then(Value::as_str).ok_or_else(|| refused("there is no file"))?;
-        let endpoint = body["endpoint"].as_str().ok_or_else(|| refused("there is no endpoint"))?;
-        let model = body["model"].as_str();
         let content = self.content(input)?;
+        let first = lines(&content).next().transpose()?.unwrap_or_default().1;
+        let form = match () {
+            () if self.lock().file(input)?.1.purpose == "batch-api" => Form::Job,
+            () if body["name"].is_string() && body["endpoint"].is_null() => Form::Counted,
+            () => Form::Usual,
+        };
+        let endpoint = match form {
+            Form::Counted => first["url"].as_str(),
+            Form::Usual | Form::Job => body["endpoint"].as_str(),
+        };
+        let endpoint = endpoint.ok_or_else(|| refused("there is no endpoint"))?;
+        let model = body["model"].as_str();
         let mut rows = Vec::new();
         for line in lines(&content) {
             let (number, line) = line?;
@@ -301,9 +313,12 @@ impl Storage {
             }
             rows.push(row);
         }
-        let mut batch = batch(endpoint, model, body["metadata"].clone());
-        batch.input = Some(input.to_owned());
-        batch.is_job = self.lock().file(input)?.1.purpose == "batch-api";
+        let metadata = match form {
+            Form::Counted => body["name"].clone(),
+            Form::Usual | Form::Job => body["metadata"].clone(),
+        };
+        let mut batch = batch(endpoint, model, metadata);
+        (batch.input, batch.form) = (Some(input.to_owned()), form);
         Ok((batch, rows))
     }
 
@@ -335,8 +350,15 @@ impl Storage {
         let stored = self.lock();
         let batches = stored.batches.iter().rev();
         let all = batches.map(|(number, batch)| describe(dialect, *number, batch)).collect();
-        if !stored.batches.is_empty() && stored.batches.values().all(|batch| batch.is_job) {
+        let is_all = |form| {
+            let mut forms = stored.batches.values().map(|batch| batch.form);
+            !stored.batches.is_empty() && forms.all(|other| other == form)
+        };
+        if is_all(Form::Job) {
             return Value::Array(all);
+        }
+        if is_all(Form::Counted) {
+            return write::token_page("batches", all, |name| query_value(uri, name));
         }
         let name = if dialect == Dialect::Operations { "operations" } else { "data" };
         write::page(dialect, name, all, |name| query_value(uri, name))
@@ -366,9 +388,15 @@ impl Storage {
         })
     }
 
-    pub(super) fn results(&self, dialect: Dialect, id: &str) -> Result<Bytes> {
+    pub(super) fn results(&self, dialect: Dialect, id: &str, uri: &Uri) -> Result<Bytes> {
         let mut stored = self.lock();
         let (_, batch) = stored.batch(id)?;
+        if batch.form == Form::Counted {
+            let rows = batch.processed().iter().filter(|_| batch.is_ended());
+            let all = rows.map(|(is_ok, line)| counted_result(*is_ok, line)).collect();
+            let page = write::token_page("results", all, |name| query_value(uri, name));
+            return Ok(page.to_string().into());
+        }
         if dialect != Dialect::Messages || !batch.is_ended() {
             return Err(not_found("result of the batch", id));
         }
@@ -393,7 +421,8 @@ pub(super) fn describe(dialect: Dialect, number: u64, batch: &StoredBatch) -> Va
         number.map(|number| format!("file-{number}"))
     };
     match dialect {
-        Dialect::Purpose if batch.is_job => json!({
+        Dialect::Purpose if batch.form == Form::Counted => counted(&id, batch, moment),
+        Dialect::Purpose if batch.form == Form::Job => json!({
             "id": id, "user_id": "sim", "endpoint": batch.endpoint, "input_file_id": batch.input,
             "created_at": write::time(moment), "job_deadline": write::time(moment + 86_400),
             "completed_at": is_ended.then(|| write::time(moment)),
@@ -494,6 +523,58 @@ pub(super) fn describe(dialect: Dialect, number: u64, batch: &StoredBatch) -> Va
             }
             json!({ "name": format!("batches/{id}"), "metadata": metadata, "done": is_ended })
         }
+    }
+}
+
+/// Describes a batch by its counts.
+fn counted(id: &str, batch: &StoredBatch, moment: u64) -> Value {
+    let (state, total) = (batch.state(), batch.rows.len());
+    let is_ended = batch.is_ended();
+    let processed = if is_ended { batch.processed() } else { &[] };
+    let succeeded = processed.iter().filter(|(is_ok, _)| *is_ok).count();
+    let rest = if is_ended { total - processed.len() } else { 0 };
+    let is_failed = state == BatchState::Failed;
+    json!({
+        "batch_id": id, "name": batch.metadata, "input_file_id": batch.input,
+        "create_time": write::time(moment), "expire_time": write::time(moment + 86_400),
+        "create_api_key_id": "sim",
+        "cancel_time": (batch.cancelled || is_failed).then(|| write::time(moment)),
+        "cancel_by_xai_message": is_failed.then_some("the simulated batch is refused"),
+        "state": {
+            "num_requests": total, "num_pending": if is_ended { 0 } else { total },
+            "num_success": succeeded, "num_error": processed.len() - succeeded,
+            "num_cancelled": rest,
+        },
+    })
+}
+
+/// Writes a result whose body is named after its endpoint.
+fn counted_result(is_ok: bool, line: &Value) -> Value {
+    let body = &line["response"]["body"];
+    let result = match is_ok {
+        true => {
+            let name = match body["object"].as_str() {
+                Some("response") => "responses",
+                _ => "chat_get_completion",
+            };
+            json!({ "response": { name: body } })
+        }
+        false => json!({ "error": {
+            "code": grpc_code(line["response"]["status_code"].as_u64()),
+            "message": body["error"]["message"],
+        } }),
+    };
+    json!({ "batch_request_id": line["custom_id"], "batch_result": result })
+}
+
+/// Returns the number of a status in Google's errors (`google.rpc.Code`).
+fn grpc_code(status: Option<u64>) -> u64 {
+    match status {
+        Some(400) => 3,
+        Some(404) => 5,
+        Some(429) => 8,
+        Some(503 | 529) => 14,
+        _ => 13,
     }
 }
 

@@ -245,7 +245,9 @@ impl Simulator {
             Call::Batches => json(self.storage.list_batches(dialect, uri)),
             Call::Batch(id) => json(self.storage.describe_batch(dialect, &id)?),
             Call::CancelBatch(id) => json(self.storage.cancel_batch(dialect, &id)?),
-            Call::BatchResults(id) => Reply::content(protocol, self.storage.results(dialect, &id)?),
+            Call::BatchResults(id) => {
+                Reply::content(protocol, self.storage.results(dialect, &id, uri)?)
+            }
             Call::Dataset(DatasetCall::Signed(number)) => {
                 Reply::content(protocol, self.storage.signed_content(number)?)
             }

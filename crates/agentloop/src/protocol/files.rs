@@ -26,6 +26,9 @@ pub(crate) const UPLOAD_URL: HeaderName = HeaderName::from_static("x-goog-upload
 /// The header with the state of a resumable upload.
 pub(crate) const UPLOAD_STATUS: HeaderName = HeaderName::from_static("x-goog-upload-status");
 
+/// The query of a first page whose successors are named by tokens.
+pub(crate) const TOKEN_PAGE: &str = "?limit=100";
+
 /// A page of a list of files.
 #[derive(Debug, Default)]
 pub(crate) struct FilePage {
@@ -145,6 +148,7 @@ pub(crate) fn encode_list(
         FileApi::Resumable => "?pageSize=100",
         FileApi::NumberedForm => "?page=0&page_size=100",
         FileApi::BetaForm => "?limit=1000",
+        FileApi::TokenForm => TOKEN_PAGE,
         FileApi::PurposeForm | FileApi::TypedForm | FileApi::None => "",
     };
     file_call(provider, Method::GET, format!("/files{}", next.unwrap_or(first)))
@@ -214,6 +218,7 @@ pub(crate) fn decode_list(provider: &Provider, query: &str, body: &[u8]) -> Resu
         FileApi::Resumable | FileApi::Dataset => next_token(&value, "?pageSize=100"),
         FileApi::NumberedForm => next_number(query, list.len()),
         FileApi::BetaForm => next_cursor(&value, last_id, "?limit=1000&after_id="),
+        FileApi::TokenForm => next_pagination(&value),
         FileApi::TypedForm => None,
         FileApi::PurposeForm | FileApi::None => next_cursor(&value, last_id, "?after="),
     };
@@ -224,6 +229,12 @@ pub(crate) fn decode_list(provider: &Provider, query: &str, body: &[u8]) -> Resu
 pub(crate) fn next_token(page: &Value, query: &str) -> Option<String> {
     let token = page.get("nextPageToken")?.as_str().filter(|token| !token.is_empty())?;
     Some(format!("{query}&pageToken={}", percent::encode_query_value(token)))
+}
+
+/// Returns the query for the page after a token that has another name.
+pub(crate) fn next_pagination(page: &Value) -> Option<String> {
+    let token = page.get("pagination_token")?.as_str().filter(|token| !token.is_empty())?;
+    Some(format!("{TOKEN_PAGE}&pagination_token={}", percent::encode_query_value(token)))
 }
 
 /// Returns the query for the page after an id.

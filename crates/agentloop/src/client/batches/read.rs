@@ -6,13 +6,14 @@ use std::sync::Arc;
 use super::lines::{Line, Lines};
 use super::{Batches, id_of};
 use crate::chat::{Batch, BatchEntry, BatchState, BatchStatus, ChatResponse, Warning};
+use crate::client::exchange::Bounds;
 use crate::client::limit::Limit;
 use crate::client::reply::{Reading, Reply};
 use crate::client::secrets::RequestSecrets;
 use crate::client::sources::Sources;
 use crate::client::{AgentLoop, Inner};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{MAX_BATCH_PROBLEMS, MAX_BATCH_RESULT_BYTES, UPLOAD_TIMEOUT};
+use crate::limits::{MAX_BATCH_PROBLEMS, MAX_BATCH_RESULT_BYTES, MAX_BODY_BYTES, UPLOAD_TIMEOUT};
 use crate::protocol::{ChatDecoder, DecodeContext, Emitter, OutputForm, ToolNames, batches};
 use crate::provider::quirks::BatchApi;
 use crate::provider::{Provider, Target};
@@ -64,8 +65,10 @@ pub struct BatchResults {
     /// What errors must not show.
     secrets: RequestSecrets,
     lines: Lines,
-    /// Results that were part of the status.
-    inline: VecDeque<(usize, String)>,
+    /// Results that were part of the status or of a page. Those without an id have their place in the list.
+    inline: VecDeque<(Option<usize>, String)>,
+    /// The pages of results that are still to be read.
+    pages: Option<Pages>,
     seen: Vec<bool>,
     bytes: u64,
     /// From where on requests are checked for a missing result.
@@ -74,6 +77,14 @@ pub struct BatchResults {
     /// How many problems there are, kept or not.
     problems: u64,
     has_failed: bool,
+}
+
+/// How far the pages of results have been read.
+#[derive(Debug, Default)]
+struct Pages {
+    /// The query of the next page; absent for the first one.
+    next: Option<String>,
+    read: usize,
 }
 
 impl Batches {
@@ -94,7 +105,7 @@ impl Batches {
                 .with_provider(provider.name.as_ref())
                 .with_hint("wait for it with `wait`"));
         }
-        let (mut sources, mut inline) = (Sources::default(), VecDeque::new());
+        let (mut sources, mut inline, mut pages) = (Sources::default(), VecDeque::new(), None);
         match provider.quirks.storage.batches {
             BatchApi::Messages => sources.push_call(batches::encode_results(&provider, id)?),
             BatchApi::Operation => {
@@ -102,8 +113,10 @@ impl Batches {
                     let results = batches::inline_results(body)?;
                     Ok(results.into_iter().map(str::to_owned).collect::<Vec<String>>())
                 })?;
-                inline.extend(results.into_iter().enumerate());
+                let placed = results.into_iter().enumerate();
+                inline.extend(placed.map(|(place, text)| (Some(place), text)));
             }
+            BatchApi::CountedFile => pages = Some(Pages::default()),
             _ => {}
         }
         for file in &status.result_files {
@@ -121,6 +134,7 @@ impl Batches {
             secrets: exchanged.secrets,
             lines: Lines::default(),
             inline,
+            pages,
             bytes: 0,
             checked: 0,
             warnings: Vec::new(),
@@ -166,9 +180,13 @@ impl BatchResults {
         loop {
             if let Some((place, text)) = self.inline.pop_front() {
                 self.count(text.len())?;
-                if let Some(result) = self.assign(text.as_bytes(), Some(place)).await {
+                if let Some(result) = self.assign(text.as_bytes(), place).await {
                     return Ok(Some(result));
                 }
+                continue;
+            }
+            if let Some(pages) = self.pages.take() {
+                self.read_page(pages).await?;
                 continue;
             }
             let Some(line) = self.next_line().await? else {
@@ -183,6 +201,36 @@ impl BatchResults {
                 }
             }
         }
+    }
+
+    /// Reads a page of results. Every page but the last one has a result, so there are at most as many as the batch has requests.
+    async fn read_page(&mut self, mut pages: Pages) -> Result<()> {
+        let inner: &Inner = &self.client.0;
+        let provider = inner.registry.provider(&self.batch.provider)?;
+        let encoded = batches::encode_page(&provider, &self.status.id, pages.next.as_deref())?;
+        let bounds = Bounds {
+            stage: "a page of results",
+            time: Some(UPLOAD_TIMEOUT),
+            bytes: MAX_BODY_BYTES,
+        };
+        let exchanged = inner.exchange(&provider, encoded, bounds).await?;
+        let (results, next) = exchanged.read(|body| {
+            let (results, next) = batches::read_page(&provider, body)?;
+            Ok((results.into_iter().map(str::to_owned).collect::<Vec<String>>(), next))
+        })?;
+        self.secrets = exchanged.secrets;
+        pages.read += 1;
+        self.inline.extend(results.into_iter().map(|text| (None, text)));
+        let Some(next) = next else { return Ok(()) };
+        if pages.next.as_ref() == Some(&next) || pages.read > self.batch.len() {
+            let message = "the pages of results have no end";
+            return Err(
+                Error::new(ErrorKind::Protocol, message).with_provider(self.provider.name.as_ref())
+            );
+        }
+        pages.next = Some(next);
+        self.pages = Some(pages);
+        Ok(())
     }
 
     /// Returns the next line of all bodies, or `None` at the end.

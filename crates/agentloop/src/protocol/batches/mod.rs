@@ -10,10 +10,10 @@ use http::{HeaderName, Method};
 use serde_json::value::RawValue;
 use serde_json::{Map, json};
 
-pub(crate) use results::{inline_results, read_line};
+pub(crate) use results::{inline_results, read_line, read_page};
 pub(crate) use status::{creation_warning, decode, decode_list};
 
-use super::files::{call, segment};
+use super::files::{TOKEN_PAGE, call, segment};
 use super::{Encoded, datasets, headers, json};
 use crate::chat::Batch;
 use crate::error::{Error, ErrorKind, Result};
@@ -136,7 +136,7 @@ impl Input {
                 fields.remove("model");
                 serde_json::to_vec(&json!({ "custom_id": custom_id, "body": fields }))
             }
-            BatchApi::InputFile | BatchApi::None => {
+            BatchApi::InputFile | BatchApi::CountedFile | BatchApi::None => {
                 let url = self.endpoint();
                 serde_json::to_vec(&Line { custom_id, method: "POST", url: &url, body })
             }
@@ -157,6 +157,7 @@ impl Input {
     pub(crate) fn is_file(&self) -> bool {
         match self.form {
             BatchApi::InputFile
+            | BatchApi::CountedFile
             | BatchApi::UnlabelledFile
             | BatchApi::Job
             | BatchApi::DatasetJob => true,
@@ -191,6 +192,11 @@ impl Input {
                     "completion_window": "24h",
                     "metadata": { LABEL: batch.label },
                 });
+                ("/batches".to_owned(), Bytes::from(body.to_string()))
+            }
+            BatchApi::CountedFile => {
+                let file = batch.input_file.as_deref().ok_or_else(no_file)?;
+                let body = json!({ "name": batch.label, "input_file_id": file });
                 ("/batches".to_owned(), Bytes::from(body.to_string()))
             }
             BatchApi::UnlabelledFile => {
@@ -375,7 +381,7 @@ pub(crate) fn encode_cancel(provider: &Provider, id: &str) -> Result<Encoded> {
                     "`firectl batch-inference-job delete {own}` deletes it with the results that it has"
                 )));
         }
-        BatchApi::Operation => format!("{path}:cancel"),
+        BatchApi::Operation | BatchApi::CountedFile => format!("{path}:cancel"),
         _ => format!("{path}/cancel"),
     };
     call(provider, Method::POST, path)
@@ -396,6 +402,7 @@ pub(crate) fn encode_list(
         BatchApi::Operation => "?pageSize=100",
         BatchApi::Job => "?page=0&page_size=100",
         BatchApi::UnlabelledFile => "",
+        BatchApi::CountedFile => TOKEN_PAGE,
         BatchApi::InputFile | BatchApi::Messages | BatchApi::None => "?limit=100",
     };
     call(provider, Method::GET, format!("{}{}", place(provider), next.unwrap_or(first)))
@@ -406,5 +413,13 @@ pub(crate) fn encode_results(provider: &Provider, id: &str) -> Result<Encoded> {
     call(provider, Method::GET, format!("{}/results", batch_path(provider, id)?))
 }
 
+/// Writes the call for the first page of results or for the one whose query is `next`.
+pub(crate) fn encode_page(provider: &Provider, id: &str, next: Option<&str>) -> Result<Encoded> {
+    let query = next.unwrap_or(TOKEN_PAGE);
+    call(provider, Method::GET, format!("{}/results{query}", batch_path(provider, id)?))
+}
+
+#[cfg(test)]
+mod counted_tests;
 #[cfg(test)]
 mod tests;

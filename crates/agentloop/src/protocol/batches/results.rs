@@ -1,5 +1,8 @@
 //! Reads the results of a batch.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -7,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::codec;
+use crate::protocol::files::{next_pagination, read_object, unreadable};
 use crate::provider::Provider;
 
 /// The result of one request: the body of its response, or its error.
@@ -31,6 +35,9 @@ struct Line<'a> {
     #[serde(borrow)]
     metadata: Option<&'a RawValue>,
     key: Option<String>,
+    batch_request_id: Option<String>,
+    #[serde(borrow)]
+    batch_result: Option<&'a RawValue>,
 }
 
 /// The response of a line: an HTTP response, or the body alone.
@@ -73,7 +80,12 @@ pub(crate) fn read_line<'a>(provider: &Provider, line: &'a [u8]) -> Result<RowRe
         let metadata: Value = serde_json::from_str(metadata.get()).ok()?;
         Some(metadata.get("key")?.as_str()?.to_owned())
     });
-    let custom_id = line.custom_id.or(line.key).or(key);
+    let custom_id = line.custom_id.or(line.key).or(line.batch_request_id).or(key);
+    if let Some(result) = present(line.batch_result) {
+        let result: Named<'a> =
+            serde_json::from_str(result.get()).map_err(|error| not_a_result(&error.to_string()))?;
+        return Ok(RowResult { custom_id, body: of_named(provider, &result) });
+    }
     if let Some(outcome) = present(line.result) {
         let outcome: Outcome<'a> = serde_json::from_str(outcome.get())
             .map_err(|error| not_a_result(&error.to_string()))?;
@@ -85,6 +97,33 @@ pub(crate) fn read_line<'a>(provider: &Provider, line: &'a [u8]) -> Result<RowRe
         (None, None) => return Err(not_a_result("it has neither a response nor an error")),
     };
     Ok(RowResult { custom_id, body })
+}
+
+/// A response in a field that is named after the endpoint, such as `chat_get_completion` (xAI).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Named<'a> {
+    #[serde(borrow)]
+    response: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+fn of_named<'a>(provider: &Provider, result: &Named<'a>) -> Result<&'a str> {
+    let response = present(result.response).and_then(|response| {
+        let fields: BTreeMap<Cow<'a, str>, &'a RawValue> =
+            serde_json::from_str(response.get()).ok()?;
+        // Fields of other endpoints may be there without a value.
+        fields.into_values().find(|body| body.get() != "null")
+    });
+    match (response, present(result.error)) {
+        (Some(body), _) => Ok(body.get()),
+        (None, Some(error)) => Err(of_error(provider, error)),
+        (None, None) => Err(Error::new(
+            ErrorKind::Protocol,
+            "the result has neither a response nor an error".to_owned(),
+        )),
+    }
 }
 
 fn of_outcome<'a>(provider: &Provider, outcome: &Outcome<'a>) -> Result<&'a str> {
@@ -207,6 +246,27 @@ struct Output<'a> {
 struct List<'a> {
     #[serde(borrow, rename = "inlinedResponses")]
     all: Option<Vec<&'a RawValue>>,
+}
+
+/// A page of results.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Page<'a> {
+    #[serde(borrow)]
+    results: Option<Vec<&'a RawValue>>,
+}
+
+/// Returns the results of a page, and the query for the next page. A page without results is the last one.
+pub(crate) fn read_page<'a>(
+    provider: &Provider,
+    body: &'a [u8],
+) -> Result<(Vec<&'a str>, Option<String>)> {
+    let value = read_object(provider, body, "a page of results")?;
+    let page: Page<'a> = serde_json::from_slice(body)
+        .map_err(|error| unreadable(provider, body, "a page of results").with_source(error))?;
+    let results = page.results.unwrap_or_default();
+    let next = next_pagination(&value).filter(|_| !results.is_empty());
+    Ok((results.into_iter().map(RawValue::get).collect(), next))
 }
 
 /// Returns the results that are part of a status, in the order of the requests.

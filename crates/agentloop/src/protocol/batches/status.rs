@@ -6,7 +6,7 @@ use super::LABEL;
 use crate::chat::{BatchCounts, BatchState, BatchStatus};
 use crate::error::Result;
 use crate::protocol::files::{
-    moment, next_cursor, next_number, next_token, number, read_object, unreadable,
+    moment, next_cursor, next_number, next_pagination, next_token, number, read_object, unreadable,
 };
 use crate::provider::Provider;
 use crate::provider::quirks::BatchApi;
@@ -40,7 +40,7 @@ pub(crate) fn decode_list(
 ) -> Result<(Vec<BatchStatus>, Option<String>)> {
     let value = read_object(provider, body, "a list of batches")?;
     let list = value.as_array();
-    let names = ["data", "operations", "batchInferenceJobs"];
+    let names = ["data", "operations", "batchInferenceJobs", "batches"];
     let list = list.or_else(|| names.iter().find_map(|name| value.get(name)?.as_array()));
     let Some(list) = list else {
         return match value.as_object().is_some_and(|fields| fields.is_empty()) {
@@ -55,6 +55,7 @@ pub(crate) fn decode_list(
         BatchApi::Job => next_number(query, list.len()),
         BatchApi::Messages => next_cursor(&value, last_id, "?limit=100&after_id="),
         BatchApi::UnlabelledFile => None,
+        BatchApi::CountedFile => next_pagination(&value),
         BatchApi::InputFile | BatchApi::None => next_cursor(&value, last_id, "?limit=100&after="),
     };
     Ok((batches, next))
@@ -74,23 +75,28 @@ fn read(provider: &Provider, batch: &Value) -> Option<BatchStatus> {
     };
     let own = |name: &str| batch.get(name)?.as_str().map(str::to_owned);
     // An empty id could not be used in any call, and would hide that the id is not known.
-    let id = own("id").or_else(|| own("name")).filter(|id| !id.is_empty())?;
+    let id = own("id")
+        .or_else(|| own("batch_id"))
+        .or_else(|| own("name"))
+        .filter(|id| !id.is_empty())?;
     let id = id.strip_prefix("batches/").unwrap_or(&id).to_owned();
     let counts = counts(batch, metadata);
     let word = text(&["status", "state", "processing_status"]).unwrap_or_default();
-    let state = state(&word, batch, &counts);
+    let state = counted_state(batch).unwrap_or_else(|| state(&word, batch, &counts));
     let files = ["output_file_id", "error_file_id", "output_file", "error_file", "outputDatasetId"];
     let files = files.iter().filter_map(|name| any(&[name])?.as_str());
     let files: Vec<&str> = files.chain(responses_file(batch, metadata)).collect();
     let labelled = batch.get("metadata").and_then(|metadata| metadata.get(LABEL)?.as_str());
+    // A batch with an id beside its name is named by its label.
+    let named = || batch.get("batch_id").and_then(|_| own("name"));
     Some(BatchStatus {
         provider: provider.name.to_string(),
         id,
         state,
         counts,
         model: text(&["model", "model_id"]),
-        label: labelled.map(str::to_owned).or_else(|| text(&["displayName"])),
-        created: any(&["created_at", "createTime"]).and_then(moment),
+        label: labelled.map(str::to_owned).or_else(|| text(&["displayName"])).or_else(named),
+        created: any(&["created_at", "createTime", "create_time"]).and_then(moment),
         ended: any(&[
             "completed_at",
             "ended_at",
@@ -98,10 +104,11 @@ fn read(provider: &Provider, batch: &Value) -> Option<BatchStatus> {
             "failed_at",
             "expired_at",
             "cancelled_at",
+            "cancel_time",
         ])
         .or_else(|| batch.pointer("/lifecycle/endTime"))
         .and_then(moment),
-        expires: any(&["expires_at", "job_deadline", "expireTime"]).and_then(moment),
+        expires: any(&["expires_at", "job_deadline", "expireTime", "expire_time"]).and_then(moment),
         errors: errors(batch),
         input_file: input_file(batch, metadata),
         result_files: files.into_iter().filter(|id| !id.is_empty()).map(str::to_owned).collect(),
@@ -155,6 +162,15 @@ fn counts(batch: &Value, metadata: Option<&Value>) -> BatchCounts {
             failed: of(Some(stats), "failedRequestCount"),
         };
     }
+    if let Some(state) = batch.get("state").filter(|state| state.is_object()) {
+        let failed = ["num_error", "num_cancelled"].map(|name| of(Some(state), name));
+        let failed = failed.into_iter().flatten().reduce(u64::saturating_add);
+        return BatchCounts {
+            total: of(Some(state), "num_requests").filter(|total| *total > 0),
+            succeeded: of(Some(state), "num_success"),
+            failed,
+        };
+    }
     if let Some(progress) = batch.get("jobProgress").filter(|progress| progress.is_object()) {
         // The number of requests is what the dataset declared, or nothing before they are processed.
         let totals = ["totalInputRequests", "totalProcessedRequests"];
@@ -170,6 +186,26 @@ fn counts(batch: &Value, metadata: Option<&Value>) -> BatchCounts {
         succeeded: of(Some(batch), "succeeded_requests"),
         failed: of(Some(batch), "failed_requests"),
     }
+}
+
+/// Returns the state of a batch that has only counts. One that the provider ended itself was refused.
+fn counted_state(batch: &Value) -> Option<BatchState> {
+    let state = batch.get("state").filter(|state| state.is_object())?;
+    let count = |name: &str| state.get(name).and_then(number).unwrap_or(0);
+    let is_set = |name: &str| batch.get(name).is_some_and(|value| !value.is_null());
+    Some(match () {
+        () if is_set("cancel_time") && refusal(batch).is_some() => BatchState::Failed,
+        () if is_set("cancel_time") => BatchState::Cancelled,
+        // The requests in the file are counted after it was checked.
+        () if count("num_requests") == 0 => BatchState::Waiting,
+        () if count("num_pending") > 0 => BatchState::Running,
+        () => BatchState::Completed,
+    })
+}
+
+/// Returns why the provider ended a batch itself.
+fn refusal(batch: &Value) -> Option<&str> {
+    batch.get("cancel_by_xai_message")?.as_str().filter(|message| !message.is_empty())
 }
 
 fn state(word: &str, batch: &Value, counts: &BatchCounts) -> BatchState {
@@ -241,6 +277,7 @@ fn errors(batch: &Value) -> Vec<String> {
     let own = batch.get("error");
     let own = own.and_then(|error| error.as_str().or_else(|| error.get("message")?.as_str()));
     all.extend(own.map(str::to_owned));
+    all.extend(refusal(batch).map(str::to_owned));
     let status = batch.pointer("/status/message").and_then(Value::as_str);
     all.extend(status.filter(|message| !message.is_empty()).map(str::to_owned));
     all.into_iter().map(shortened).collect()

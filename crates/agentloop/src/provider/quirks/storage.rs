@@ -35,6 +35,9 @@ quirk! {
         TypedForm,
         /// A form with `file`, to `/files`, with a beta header. Anthropic (its API description; SDK 2.9).
         BetaForm,
+        /// A form with `purpose` and `file`, to `/files`. A page of the list has the token of the next one. xAI (litellm 1.109:
+        /// `llms/xai/files/transformation.py`; xai-sdk 1.21: `files.py`).
+        TokenForm,
         /// A resumable upload (`X-Goog-Upload-…`), to `/upload/VERSION/files`. Gemini (its API description; google-genai 3.3).
         Resumable,
         /// A dataset of an account, which is created and then gets its content as a form with `file`: `/v1/accounts/ACCOUNT/datasets`. Its
@@ -55,6 +58,9 @@ quirk! {
         /// It is found by the name of its input file. Together (SDK 3.0: `batch_create_params.py`, `batch_job.py`; docs.together.ai, batch
         /// inference).
         UnlabelledFile,
+        /// The requests are a file with JSON lines: `/batches`. The batch has a name, and counts of requests instead of a state; its results
+        /// are pages, `/batches/ID/results`. xAI (docs.x.ai, batch API; litellm 1.109: `llms/xai/batches/transformation.py`).
+        CountedFile,
         /// The requests are in the body, the results are JSON lines: `/messages/batches`. Anthropic (its API description).
         Messages,
         /// The requests and the results are in the bodies: `/models/MODEL:batchGenerateContent` and `/batches`. Requests that are too large for

@@ -15,8 +15,8 @@ use crate::models::{Action, Condition, Restriction};
 use crate::provider::model::{ModelRule, ThinkTags};
 use crate::provider::quirks::{
     AudioInputForm, BatchApi, CodeExecutionForm, EmbeddingEncoding, EmbeddingQuirks, FileApi,
-    FileInputForm, IncludeForm, ItemForm, JsonSchemaSupport, ReasoningTokens, ServerToolQuirks, StreamUsage,
-    TextFormat, ToolResultImages, WebFetchForm, WebSearchForm,
+    FileInputForm, IncludeForm, ItemForm, JsonSchemaSupport, ReasoningTokens, ServerToolQuirks,
+    StreamUsage, TextFormat, ToolResultImages, WebFetchForm, WebSearchForm,
 };
 use crate::provider::{Feature, Param, Provider};
 

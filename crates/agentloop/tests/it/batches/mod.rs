@@ -1,5 +1,6 @@
 //! Batches and files of providers, against the simulator and against hostile ones.
 
+mod counted;
 mod datasets;
 mod described;
 mod files;
@@ -65,7 +66,7 @@ async fn every_provider_with_batches_returns_the_results_in_the_order_of_the_req
         }
         seen += 1;
     }
-    assert_eq!(seen, 15, "eleven built-in providers, four simulated");
+    assert_eq!(seen, 16, "twelve built-in providers, four simulated");
 }
 
 #[tokio::test]
