@@ -1,10 +1,13 @@
 //! Batches of requests that a provider processes later.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::{OutputStrategy, Protocol, Warning};
+use crate::limits::MAX_BATCH_REQUESTS;
 
 /// A batch of requests at a provider.
 ///
@@ -52,7 +55,34 @@ pub struct Batch {
     /// When it was prepared, in seconds since 1970.
     pub created: i64,
     /// What is needed to read each response.
+    #[serde(deserialize_with = "read_requests")]
     pub(crate) requests: Vec<BatchEntry>,
+}
+
+/// Reads a list of bounded length. A handle that was changed could otherwise need a hundred times its own size in memory.
+fn read_requests<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<BatchEntry>, D::Error> {
+    struct Requests;
+
+    impl<'de> Visitor<'de> for Requests {
+        type Value = Vec<BatchEntry>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a list of at most {MAX_BATCH_REQUESTS} requests")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut all = Vec::new();
+            while let Some(entry) = list.next_element()? {
+                if all.len() >= MAX_BATCH_REQUESTS {
+                    return Err(serde::de::Error::invalid_length(all.len() + 1, &self));
+                }
+                all.push(entry);
+            }
+            Ok(all)
+        }
+    }
+
+    reader.deserialize_seq(Requests)
 }
 
 /// What is needed to read the response to one request.
@@ -271,5 +301,15 @@ mod tests {
         batch.requests[1].tool_names.insert("a b".to_owned(), "a_b".to_owned());
         let json = serde_json::to_string(&batch).unwrap();
         assert_eq!(serde_json::from_str::<Batch>(&json).unwrap(), batch);
+    }
+
+    #[test]
+    fn a_handle_with_more_requests_than_a_batch_can_have_is_refused() {
+        let mut json = serde_json::to_value(batch(0)).unwrap();
+        json["requests"] = vec![serde_json::json!({}); MAX_BATCH_REQUESTS].into();
+        assert_eq!(Batch::deserialize(&json).unwrap().len(), MAX_BATCH_REQUESTS);
+        json["requests"].as_array_mut().unwrap().push(serde_json::json!({}));
+        let error = Batch::deserialize(&json).unwrap_err().to_string();
+        assert!(error.contains("at most 100000 requests"), "{error}");
     }
 }

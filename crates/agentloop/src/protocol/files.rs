@@ -217,12 +217,20 @@ pub(crate) fn decode_list(provider: &Provider, query: &str, body: &[u8]) -> Resu
     let next = match provider.quirks.storage.files {
         FileApi::Resumable | FileApi::Dataset => next_token(&value, "?pageSize=100"),
         FileApi::NumberedForm => next_number(query, list.len()),
-        FileApi::BetaForm => next_cursor(&value, last_id, "?limit=1000&after_id="),
+        // Since SDK 2.10 a page names the next one; before, the last id did.
+        FileApi::BetaForm => next_page(&value, "?limit=1000&page=")
+            .or_else(|| next_cursor(&value, last_id, "?limit=1000&after_id=")),
         FileApi::TokenForm => next_pagination(&value),
         FileApi::TypedForm => None,
         FileApi::PurposeForm | FileApi::None => next_cursor(&value, last_id, "?after="),
     };
     Ok(FilePage { files, next })
+}
+
+/// Returns the query for the page that a page names.
+fn next_page(page: &Value, query: &str) -> Option<String> {
+    let next = page.get("next_page")?.as_str().filter(|next| !next.is_empty())?;
+    Some(format!("{query}{}", percent::encode_query_value(next)))
 }
 
 /// Returns the query for the page after a token.
@@ -354,7 +362,7 @@ mod tests {
             ("x-1", Some(5), FileState::Processing)
         );
         assert_eq!(file.uri.as_deref(), Some("https://g/v1beta/files/x-1"));
-        for wrong in ["", "[]", "{}", "3", r#"{"id":7}"#, "<html>"] {
+        for wrong in ["", "[]", "{}", "3", r#"{"id":7}"#, r#"{"id":""}"#, "<html>"] {
             assert_eq!(read(wrong).unwrap_err().kind(), ErrorKind::Protocol, "{wrong}");
         }
         let error = read(r#"{"error":{"message":"no","type":"invalid_request_error"}}"#);
@@ -370,6 +378,11 @@ mod tests {
         assert_eq!(next(FileApi::PurposeForm, "", more).as_deref(), Some("?after=a"));
         assert_eq!(next(FileApi::PurposeForm, "", r#"{"data":[],"has_more":true}"#), None);
         assert_eq!(next(FileApi::PurposeForm, "", r#"{"data":[{"id":"a"}]}"#), None);
+        let beta = |body: &str| next(FileApi::BetaForm, "", body);
+        let named = r#"{"data":[{"id":"a"}],"next_page":"page_x&y"}"#;
+        assert_eq!(beta(named).as_deref(), Some("?limit=1000&page=page_x%26y"));
+        assert_eq!(beta(more).as_deref(), Some("?limit=1000&after_id=a"));
+        assert_eq!(beta(r#"{"data":[{"id":"a"}],"next_page":null}"#), None);
         let token = r#"{"files":[],"nextPageToken":"x/y"}"#;
         let query = "?pageSize=100&pageToken=x%2Fy";
         assert_eq!(next(FileApi::Resumable, "", token).as_deref(), Some(query));

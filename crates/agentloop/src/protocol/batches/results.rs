@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::codec;
 use crate::protocol::files::{next_pagination, read_object, unreadable};
+use crate::protocol::lenient::Text;
 use crate::provider::Provider;
 
 /// The result of one request: the body of its response, or its error.
@@ -25,7 +26,8 @@ pub(crate) struct RowResult<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Line<'a> {
-    custom_id: Option<String>,
+    #[serde(borrow)]
+    custom_id: Text<'a>,
     #[serde(borrow)]
     response: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -34,8 +36,10 @@ struct Line<'a> {
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     metadata: Option<&'a RawValue>,
-    key: Option<String>,
-    batch_request_id: Option<String>,
+    #[serde(borrow)]
+    key: Text<'a>,
+    #[serde(borrow)]
+    batch_request_id: Text<'a>,
     #[serde(borrow)]
     batch_result: Option<&'a RawValue>,
 }
@@ -44,7 +48,8 @@ struct Line<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Response<'a> {
-    status_code: Option<u16>,
+    #[serde(borrow)]
+    status_code: Option<&'a RawValue>,
     #[serde(borrow)]
     body: Option<&'a RawValue>,
 }
@@ -80,7 +85,9 @@ pub(crate) fn read_line<'a>(provider: &Provider, line: &'a [u8]) -> Result<RowRe
         let metadata: Value = serde_json::from_str(metadata.get()).ok()?;
         Some(metadata.get("key")?.as_str()?.to_owned())
     });
-    let custom_id = line.custom_id.or(line.key).or(line.batch_request_id).or(key);
+    let ids = [line.custom_id, line.key, line.batch_request_id];
+    let own = ids.into_iter().find_map(Text::into_non_empty);
+    let custom_id = own.map(Cow::into_owned).or(key);
     if let Some(result) = present(line.batch_result) {
         let result: Named<'a> =
             serde_json::from_str(result.get()).map_err(|error| not_a_result(&error.to_string()))?;
@@ -145,9 +152,12 @@ fn of_response<'a>(
     error: Option<&'a RawValue>,
 ) -> Result<&'a str> {
     let parts: Response<'a> = serde_json::from_str(response.get()).unwrap_or_default();
+    // A number, or a number as text.
+    let status = present(parts.status_code);
+    let status: Option<u16> = status.and_then(|status| status.get().trim_matches('"').parse().ok());
     let Some(body) = present(parts.body) else {
         // The response itself, or one whose body is missing.
-        return match (parts.status_code, error) {
+        return match (status, error) {
             (_, Some(error)) => Err(of_error(provider, error)),
             (Some(status), None) => Err(Error::new(
                 ErrorKind::Protocol,
@@ -156,7 +166,7 @@ fn of_response<'a>(
             (None, None) => Ok(response.get()),
         };
     };
-    match parts.status_code {
+    match status {
         Some(status) if !(200..300).contains(&status) => Err(codec(provider.protocol)
             .decode_error(&provider.name, status, &HeaderMap::new(), body.get().as_bytes())),
         _ => Ok(body.get()),

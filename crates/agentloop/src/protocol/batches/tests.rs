@@ -49,9 +49,68 @@ fn a_status_is_read_in_every_known_form() {
 }
 
 #[test]
+fn every_state_of_an_sdk_is_known_and_one_that_ended_is_final() {
+    let read = |status: &str| {
+        let json =
+            format!(r#"{{"id":"b","name":"b","state":"{status}","status":{{"code":"OK"}}}}"#);
+        decode(&provider(BatchApi::DatasetJob), json.as_bytes()).unwrap().state
+    };
+    for (state, words) in [
+        (BatchState::Waiting, &["VALIDATING", "QUEUED", "PENDING", "CREATING", "IDLE"][..]),
+        (BatchState::Waiting, &["CREATING_INPUT_DATASET", "RE_QUEUEING"]),
+        (BatchState::Running, &["RUNNING", "IN_PROGRESS", "WRITING_RESULTS", "PAUSED", "UPDATING"]),
+        (BatchState::Cancelling, &["CANCELLING", "CANCELLATION_REQUESTED", "canceling"]),
+        (BatchState::Completed, &["COMPLETED", "SUCCESS", "SUCCEEDED", "PARTIALLY_SUCCEEDED"]),
+        (BatchState::Cancelled, &["CANCELLED", "DELETING", "DELETING_CLEANING_UP"]),
+        (BatchState::Expired, &["EXPIRED", "EARLY_STOPPED", "TIMEOUT_EXCEEDED"]),
+        (BatchState::Unknown, &["UNSPECIFIED", "", "NEW", "running forever"]),
+    ] {
+        for word in words {
+            assert_eq!(read(&format!("JOB_STATE_{word}")), state, "{word}");
+        }
+    }
+    // An operation that is done does not change any more, whatever its state is called.
+    for (rest, state) in [
+        (r#""done":true"#, BatchState::Completed),
+        (r#""done":true,"error":{"message":"no"}"#, BatchState::Failed),
+        (r#""done":"yes""#, BatchState::Unknown),
+    ] {
+        let json =
+            format!(r#"{{"name":"batches/x","metadata":{{"state":"BATCH_STATE_NEW"}},{rest}}}"#);
+        assert_eq!(decode(&provider(BatchApi::Operation), json.as_bytes()).unwrap().state, state);
+    }
+}
+
+#[test]
+fn a_job_of_an_account_is_read() {
+    let job = r#"{"name":"accounts/me/batchInferenceJobs/b","displayName":"l","createTime":"2026-08-30T03:48:56.029803Z",
+        "state":"JOB_STATE_FAILED","status":{"code":"INVALID_ARGUMENT","message":"line 1: bad"},"model":"m",
+        "inputDatasetId":"accounts/me/datasets/i","outputDatasetId":"accounts/me/datasets/o","lifecycle":{"endTime":"2026-08-30T04:00:00Z"},
+        "jobProgress":{"totalInputRequests":1,"totalProcessedRequests":3,"successfullyProcessedRequests":2,"failedRequests":-1}}"#;
+    let status = decode(&provider(BatchApi::DatasetJob), job.as_bytes()).unwrap();
+    assert_eq!(
+        (status.id.as_str(), status.label.as_deref()),
+        ("accounts/me/batchInferenceJobs/b", Some("l"))
+    );
+    assert_eq!((status.state, status.errors), (BatchState::Failed, vec!["line 1: bad".to_owned()]));
+    assert_eq!(
+        (status.counts.total, status.counts.succeeded, status.counts.failed),
+        (Some(3), Some(2), None)
+    );
+    assert_eq!(
+        (status.input_file.as_deref(), status.result_files),
+        (Some("accounts/me/datasets/i"), vec!["accounts/me/datasets/o".to_owned()])
+    );
+    assert_eq!(status.ended, Some(1_788_062_400));
+    let odd = r#"{"name":"b","jobProgress":null,"lifecycle":[],"status":"x","outputDatasetId":7,"expireTime":{}}"#;
+    let status = decode(&provider(BatchApi::DatasetJob), odd.as_bytes()).unwrap();
+    assert_eq!((status.counts.total, status.result_files.len()), (None, 0));
+}
+
+#[test]
 fn a_status_of_the_wrong_shape_is_an_error_or_unknown() {
     let provider = provider(BatchApi::InputFile);
-    for wrong in ["", "[]", "{}", "3", r#"{"id":7}"#] {
+    for wrong in ["", "[]", "{}", "3", r#"{"id":7}"#, r#"{"id":""}"#] {
         assert_eq!(decode(&provider, wrong.as_bytes()).unwrap_err().kind(), ErrorKind::Protocol);
     }
     let odd = r#"{"id":"b","status":7,"request_counts":[1],"errors":{"data":"x"},"metadata":3,"output_file_id":{}}"#;
@@ -88,6 +147,20 @@ fn a_line_has_a_body_or_an_error() {
     assert_eq!(row(file, line), (id.clone(), Err(ErrorKind::Timeout)));
     let line = r#"{"custom_id":"a","response":{"status_code":200}}"#;
     assert_eq!(row(file, line), (id.clone(), Err(ErrorKind::Protocol)));
+    // A status of another type, and fields that are not needed, do not cost the response.
+    let line = r#"{"custom_id":"a","key":7,"response":{"status_code":"200","body":{"x":1}}}"#;
+    assert_eq!(row(file, line), (id.clone(), Ok(r#"{"x":1}"#.to_owned())));
+    for status in ["200.5", "[]", "{}", "-1", "99999999", "true"] {
+        let line = format!(
+            r#"{{"custom_id":"a","response":{{"status_code":{status},"body":{{"x":1}}}}}}"#
+        );
+        assert_eq!(row(file, &line), (id.clone(), Ok(r#"{"x":1}"#.to_owned())), "{status}");
+    }
+    let line = r#"{"custom_id":7,"key":"a","response":{"x":1}}"#;
+    assert_eq!(row(file, line), (id.clone(), Ok(r#"{"x":1}"#.to_owned())));
+    let job = BatchApi::DatasetJob;
+    let line = r#"{"custom_id":"a","response":{"choices":[]}}"#;
+    assert_eq!(row(job, line), (id.clone(), Ok(r#"{"choices":[]}"#.to_owned())));
     let messages = BatchApi::Messages;
     let line = r#"{"custom_id":"a","result":{"type":"succeeded","message":{"x":1}}}"#;
     assert_eq!(row(messages, line), (id.clone(), Ok(r#"{"x":1}"#.to_owned())));

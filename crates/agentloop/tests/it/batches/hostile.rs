@@ -216,6 +216,180 @@ async fn a_body_that_is_not_a_response_is_the_error_of_its_request() {
     assert!(results.iter().all(Result::is_err), "{results:?}");
 }
 
+/// Returns one response to every request, and keeps what was sent.
+#[derive(Clone)]
+struct Always(Value, Arc<std::sync::Mutex<Vec<(String, String)>>>);
+
+impl std::fmt::Debug for Always {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Always")
+    }
+}
+
+impl Transport for Always {
+    fn send<'a>(
+        &'a self,
+        request: Request<Bytes>,
+        _: SendOptions,
+    ) -> BoxFuture<'a, Result<Response<Body>>> {
+        let headers = format!(
+            "{:?}",
+            request
+                .headers()
+                .iter()
+                .map(|(_, value)| String::from_utf8_lossy(value.as_bytes()).into_owned())
+                .collect::<Vec<_>>()
+        );
+        self.1.lock().unwrap().push((request.uri().to_string(), headers));
+        let response = Response::new(Body::whole(self.0.to_string()));
+        Box::pin(async move { Ok(response) })
+    }
+}
+
+#[tokio::test]
+async fn a_batch_of_another_program_is_not_taken_for_the_lost_one() {
+    // Found by reading: a list in which no batch had a label was searched by the number of requests, also where labels are stored.
+    let (_, batch) = batch(1, |_| Vec::new()).await;
+    let lost: Batch = serde_json::from_value({
+        let mut json = serde_json::to_value(&batch).unwrap();
+        json.as_object_mut().unwrap().remove("id");
+        json
+    })
+    .unwrap();
+    let foreign = json!({ "id": "batch_1", "status": "completed", "created_at": i64::MAX, "request_counts": { "total": 1, "completed": 1, "failed": 0 } });
+    let list = json!({ "data": [foreign], "has_more": false });
+    for (provider, is_found) in
+        [(Provider::openai(), false), (Provider::groq(), false), (Provider::anthropic(), true)]
+    {
+        let name = provider.name.to_string();
+        let transport = Always(list.clone(), Arc::default());
+        let ai =
+            AgentLoop::builder().provider(provider.key("k").transport(transport)).build().unwrap();
+        let lost = Batch::clone(&lost);
+        let mut json = serde_json::to_value(lost).unwrap();
+        json["provider"] = json!(name);
+        let lost: Batch = serde_json::from_value(json).unwrap();
+        // A creation time at the end of time must not overflow either.
+        assert_eq!(ai.batches().find(&lost).await.unwrap().is_some(), is_found, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_created_batch_without_an_id_is_an_error_so_that_it_is_looked_up() {
+    for id in [json!(""), json!(null), json!(7), json!({})] {
+        let transport = Always(json!({ "id": id, "status": "validating" }), Arc::default());
+        let provider = Provider::anthropic().key("k").transport(transport);
+        let ai = AgentLoop::builder().provider(provider).build().unwrap();
+        let request = [ChatRequest::new("anthropic/echo").user("Hi")];
+        let prepared = ai.batches().prepare(&request).await.unwrap();
+        let error = ai.batches().submit(prepared).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Protocol, "{id}");
+    }
+}
+
+#[tokio::test]
+async fn ids_of_a_provider_stay_one_segment_of_the_path() {
+    for (id, path) in [
+        ("../../v1/models", "..%2F..%2Fv1%2Fmodels"),
+        ("a?b=c#d", "a%3Fb%3Dc%23d"),
+        ("a\r\nx-evil: 1", "a%0D%0Ax-evil%3A%201"),
+        ("http://evil.example/x", "http%3A%2F%2Fevil.example%2Fx"),
+    ] {
+        let (_, batch) = batch(1, |_| Vec::new()).await;
+        let mut json = serde_json::to_value(&batch).unwrap();
+        json["id"] = json!(id);
+        let edited: Batch = serde_json::from_value(json).unwrap();
+        let status = json!({ "id": id, "status": "completed", "output_file_id": id });
+        let transport = Always(status, Arc::default());
+        let provider = Provider::openai().key("k").transport(transport.clone());
+        let ai = AgentLoop::builder().provider(provider).build().unwrap();
+        let results = ai.batches().results(&edited).await.unwrap();
+        assert!(results[0].is_err());
+        let seen: Vec<String> =
+            transport.1.lock().unwrap().iter().map(|(uri, _)| uri.clone()).collect();
+        let host = "https://api.openai.com/v1";
+        assert_eq!(
+            seen,
+            [format!("{host}/batches/{path}"), format!("{host}/files/{path}/content")]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_handle_whose_provider_was_changed_sends_each_key_only_to_its_own_provider() {
+    let status = json!({ "id": "b", "status": "completed", "processing_status": "ended" });
+    let transport = Always(status, Arc::default());
+    let ai = AgentLoop::builder()
+        .provider(Provider::openai().key("key-of-openai").transport(transport.clone()))
+        .provider(Provider::anthropic().key("key-of-anthropic").transport(transport.clone()))
+        .provider(Provider::mistral().key("key-of-mistral").transport(transport.clone()))
+        .build()
+        .unwrap();
+    let (_, batch) = batch(1, |_| Vec::new()).await;
+    for (name, host) in [
+        ("openai", "https://api.openai.com/"),
+        ("anthropic", "https://api.anthropic.com/"),
+        ("mistral", "https://api.mistral.ai/"),
+    ] {
+        transport.1.lock().unwrap().clear();
+        let mut json = serde_json::to_value(&batch).unwrap();
+        json["provider"] = json!(name);
+        // A handle has no URL and no key; fields of that name have no effect.
+        json["base_url"] = json!("https://evil.example");
+        json["key"] = json!("evil");
+        let edited: Batch = serde_json::from_value(json).unwrap();
+        let _ = ai.batches().status(&edited).await;
+        let _ = ai.batches().results(&edited).await;
+        let seen = transport.1.lock().unwrap().clone();
+        assert!(seen.len() >= 2);
+        for (uri, headers) in seen {
+            assert!(uri.starts_with(host), "{uri}");
+            assert!(headers.contains(&format!("key-of-{name}")), "{headers}");
+            assert_eq!(headers.matches("key-of-").count(), 1, "{headers}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn statuses_of_every_wrong_type_are_errors_or_unknown() {
+    let (_, batch) = batch(1, |_| Vec::new()).await;
+    let wrong = [
+        json!(null),
+        json!(7),
+        json!(-1),
+        json!("x"),
+        json!([]),
+        json!({}),
+        json!(true),
+        json!(1e300),
+    ];
+    let fields = [
+        "status",
+        "state",
+        "processing_status",
+        "request_counts",
+        "created_at",
+        "metadata",
+        "errors",
+        "error",
+        "output_file_id",
+        "jobProgress",
+        "model",
+    ];
+    for field in fields {
+        for value in &wrong {
+            let mut status = json!({ "id": "b", "status": "running" });
+            status[field] = value.clone();
+            let transport = Always(status, Arc::default());
+            let provider = Provider::openai().key("k").transport(transport);
+            let ai = AgentLoop::builder().provider(provider).build().unwrap();
+            let status = ai.batches().status(&batch).await.unwrap();
+            assert!(!status.state.is_final(), "{field}: {value}");
+            assert_eq!(ai.batches().results(&batch).await.unwrap_err().kind(), ErrorKind::Conflict);
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_handle_that_was_changed_does_no_harm() {
     let (ai, batch) = batch(1, |batch| vec![line(&batch.custom_id(0), "zero").into()]).await;

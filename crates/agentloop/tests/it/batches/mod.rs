@@ -11,7 +11,7 @@ use agentloop::{
     AgentLoop, Batch, BatchState, ChatRequest, CostSource, ErrorKind, Protocol, Provider,
     ToolDefinition,
 };
-use agentloop_sim::{SimBatches, Simulator};
+use agentloop_sim::{Fault, Faults, SimBatches, Simulator};
 use serde_json::json;
 
 /// The providers that have batches, each with the name of a model.
@@ -333,4 +333,27 @@ async fn requests_that_are_too_large_for_a_body_are_a_file_where_the_api_has_one
     // A small one is in the body.
     let batch = submit(&ai, &[ask("Hi")]).await;
     assert_eq!(batch.input_file, None);
+}
+
+#[tokio::test]
+async fn a_crash_at_any_step_of_a_large_batch_leaves_nothing_that_could_be_taken_for_it() {
+    let large = "word ".repeat(1 << 20);
+    let requests = vec![ChatRequest::new("google/echo").user(large.as_str()); 5];
+    // The upload begins, gets its content, and then the batch is created.
+    for step in 0..3 {
+        let mut faults = vec![None; step];
+        faults.push(Some(Fault::status(503)));
+        let simulator = Simulator::new().with_faults(Faults::in_order(faults));
+        let ai = client(simulator.simulate(Provider::google()));
+        let batches = ai.batches();
+        let prepared = batches.prepare(&requests).await.unwrap();
+        let lost = prepared.batch().clone();
+        assert!(batches.submit(prepared).await.is_err(), "{step}");
+        assert_eq!(simulator.ledger().calls, step as u64 + 1, "nothing follows a failed step");
+        assert_eq!(batches.find(&lost).await.unwrap(), None, "{step}");
+        let batch = batches.submit(batches.prepare(&requests).await.unwrap()).await.unwrap();
+        assert_eq!(batches.list("google").await.unwrap().len(), 1, "{step}");
+        assert_eq!(batches.find(&lost).await.unwrap(), None, "another batch is not taken for it");
+        assert_eq!(batches.results(&batch).await.unwrap().len(), 5, "{step}");
+    }
 }

@@ -72,6 +72,18 @@ async fn temporary_errors_do_not_end_the_wait_and_permanent_ones_do() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_provider_cannot_make_the_wait_endless_with_retry_after() {
+    let fault = || Some(Fault::status(429).with_retry_after("99999999"));
+    let faults = Faults::in_order([None, None, fault(), fault(), fault()]);
+    let ai = client(Simulator::new().with_faults(faults).provider());
+    let batch = submit(&ai, &[ChatRequest::new("sim/echo").user("Hi")]).await;
+    let began = Instant::now();
+    let status = ai.batches().wait(&batch, WaitOptions::default()).await.unwrap();
+    assert_eq!(status.state, BatchState::Completed);
+    assert_eq!(began.elapsed(), 3 * agentloop::limits::MAX_BATCH_INTERVAL);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_provider_that_always_fails_ends_the_wait() {
     let faults = Faults::in_order([None, None]).then_always(Fault::status(500));
     let simulator = Simulator::new().with_faults(faults);
