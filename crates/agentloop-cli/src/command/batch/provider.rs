@@ -127,6 +127,12 @@ fn build(row: &Row, plan: &Plan, done: &Done) -> Result<Option<(SentRow, ChatReq
     }
 }
 
+/// Returns whether a provider that responds with this status has not created the batch. After a timeout it may have, and a conflict can be one
+/// with the batch itself.
+fn is_refusal(status: u16) -> bool {
+    (400..500).contains(&status) && !matches!(status, 408 | 409 | 499)
+}
+
 /// Submits rows as one batch. The state is saved before and after, so that the batch is found again if the process ends between the two.
 async fn submit(
     client: &AgentLoop,
@@ -147,8 +153,7 @@ async fn submit(
             state.write(path)
         }
         Err(error) => {
-            // A provider that refuses a batch has not created it.
-            if error.status().is_some_and(|status| (400..500).contains(&status)) {
+            if error.status().is_some_and(is_refusal) {
                 state.parts.pop();
                 match state.parts.is_empty() {
                     true => State::remove(path)?,
@@ -157,5 +162,16 @@ async fn submit(
             }
             Err(error.into())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_status_that_shows_that_nothing_was_created_is_a_refusal() {
+        assert!([400, 401, 403, 404, 413, 422, 429].into_iter().all(is_refusal));
+        assert!(![200, 408, 409, 499, 500, 503].into_iter().any(is_refusal));
     }
 }

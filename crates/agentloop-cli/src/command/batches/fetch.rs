@@ -122,9 +122,12 @@ async fn write_parts(
         }
         progress.hide();
         notes.print_warnings(reading.warnings());
-        part.fetched = true;
-        // A process that is interrupted later does not download these results again.
-        state.write(path)?;
+        // A process that is interrupted later does not download these results again. A part is not marked before all of its results are on
+        // disk: they would be lost with the process, or with the power.
+        if results.is_on_disk()? {
+            part.fetched = true;
+            state.write(path)?;
+        }
     }
     Ok(())
 }

@@ -171,6 +171,14 @@ impl Results {
         (self.waiting.len(), self.waiting_bytes)
     }
 
+    /// Writes to disk what was written to the file. Returns whether no result waits for an earlier row.
+    pub(in crate::command) fn is_on_disk(&self) -> Result<bool, Failure> {
+        if let To::File { file, path, .. } = &self.to {
+            file.sync_all().map_err(|error| Failure::file(path, error))?;
+        }
+        Ok(self.waiting.values().all(String::is_empty))
+    }
+
     /// Marks a row that needs no line, because an earlier process wrote it.
     pub(in crate::command) fn skip(&mut self, index: u64) -> Result<(), Failure> {
         self.put(index, String::new())
