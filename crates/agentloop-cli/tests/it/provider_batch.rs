@@ -223,6 +223,22 @@ fn a_state_file_that_is_wrong_is_refused() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_state_file_that_is_not_a_regular_file_is_refused_without_waiting() {
+    let lab = Lab::new(ROWS);
+    let path = lab.folder.path().join("out.jsonl.batch");
+    let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    for args in [&["batches", "status", "out.jsonl"][..], &["batches", "fetch", "out.jsonl"]] {
+        let run = lab.run(args);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains("it is not a regular file"), "{run}");
+    }
+    let run = lab.batch(&["--resume"]);
+    assert_eq!(run.code, Some(2), "{run}");
+}
+
+#[test]
 fn a_batch_that_has_ended_cannot_be_cancelled_but_is_shown() {
     let lab = Lab::new(ROWS);
     assert_eq!(lab.batch(&["--detach"]).code, Some(0));

@@ -3,7 +3,8 @@
 //! A dataset and a job are named by a path of four segments, such as `accounts/ACCOUNT/datasets/ID`. That name is their id here, so a call about
 //! one of them needs no other account than its own.
 //!
-//! Sources, read on 2026-11-18: fireworks-ai 1.2.30 (`resources/datasets.py`, `resources/accounts.py`, `lib/dataset_upload.py`).
+//! Sources, read on 2026-11-18: fireworks-ai 1.2.30 (`resources/datasets.py`, `resources/accounts.py`, `lib/dataset_upload.py`), and published
+//! transcripts of 2026-08-30, which ADR 23 describes: `exampleCount` is required, and the call for URLs has no body.
 
 use std::collections::BTreeMap;
 

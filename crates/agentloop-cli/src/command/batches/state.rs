@@ -69,6 +69,10 @@ impl State {
 
     /// Reads a state file.
     pub(in crate::command) fn read(path: &Path) -> Result<Self, Failure> {
+        // Opening a named pipe would wait for its other end.
+        if !path.metadata().map_err(|error| Failure::file(path, error))?.is_file() {
+            return Err(Failure::file(path, "not the state of a batch: it is not a regular file"));
+        }
         let file = File::open(path).map_err(|error| Failure::file(path, error))?;
         let mut bytes = Vec::new();
         file.take(MAX_STATE_BYTES + 1)

@@ -1,6 +1,7 @@
 //! Batches and files of providers, against the simulator and against hostile ones.
 
 mod counted;
+mod compressed;
 mod datasets;
 mod described;
 mod files;

@@ -8,6 +8,6 @@ mod http1;
 mod http2;
 mod large;
 mod leaks;
-mod server;
+pub(crate) mod server;
 mod table;
 use crate::transport::support::tls;
