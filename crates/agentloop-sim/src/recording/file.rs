@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentloop::{Error, ErrorKind, Result};
 use base64::Engine as _;
@@ -107,8 +108,13 @@ pub(super) fn read(path: &Path) -> Result<Vec<Exchange>> {
             "set {RECORD_VARIABLE}=1 to record it, with the keys of the providers"
         ))
     };
-    let file = std::fs::File::open(path)
-        .map_err(|error| failed(format!("the recording cannot be opened: {error}")))?;
+    let unopened =
+        |error: std::io::Error| failed(format!("the recording cannot be opened: {error}"));
+    // Opening a pipe would wait for its other end.
+    if !std::fs::metadata(path).map_err(unopened)?.is_file() {
+        return Err(failed("it is not a file".to_owned()));
+    }
+    let file = std::fs::File::open(path).map_err(unopened)?;
     let mut bytes = Vec::new();
     file.take(MAX_RECORDING_BYTES + 1)
         .read_to_end(&mut bytes)
@@ -141,8 +147,14 @@ pub(super) fn write(path: &Path, exchanges: &[Exchange]) -> Result<()> {
     let file = File { agentloop_recording: VERSION, exchanges };
     let mut text = serde_json::to_string_pretty(&file).map_err(|error| failed(&error))?;
     text.push('\n');
+    if text.len() as u64 > MAX_RECORDING_BYTES {
+        return Err(failed(&format!("it would have more than {MAX_RECORDING_BYTES} bytes")));
+    }
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
+    // Two recordings of one process can have the same file by mistake. A reader still sees one of them, and not a mix.
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    name.push(format!(".{}-{number}.tmp", std::process::id()));
     let temporary = path.with_file_name(name);
     std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path)).map_err(
         |error| {

@@ -1,6 +1,9 @@
 //! Keeps secrets out of recordings.
 
 use http::{HeaderMap, HeaderValue, Uri};
+use serde_json::Value;
+
+use super::secret::{Secret, decoded};
 
 /// What is written in place of a secret.
 pub(super) const MASK: &str = "***";
@@ -39,12 +42,31 @@ const CREDENTIALS: [&str; 6] = [
     "proxy-authorization",
 ];
 
-/// The parameters of a query that carry credentials.
-const PARAMETERS: [&str; 4] = ["key", "api_key", "api-key", "access_token"];
+/// The parameters of a query that carry credentials. Others are compared, such as the token of a page.
+const PARAMETERS: [&str; 14] = [
+    "key",
+    "api_key",
+    "api-key",
+    "apikey",
+    "subscription-key",
+    "access_token",
+    "token",
+    "secret",
+    "password",
+    "sig",
+    "signature",
+    "x-amz-signature",
+    "x-amz-security-token",
+    "x-goog-signature",
+];
+
+fn is_secret(name: &str) -> bool {
+    PARAMETERS.contains(&&*name.to_ascii_lowercase())
+}
 
 /// The secrets of a request.
 #[derive(Debug, Default)]
-pub(super) struct Secrets(Vec<String>);
+pub(super) struct Secrets(Vec<Secret>);
 
 impl Secrets {
     /// Finds the secrets of a request.
@@ -64,37 +86,62 @@ impl Secrets {
         }
         for pair in uri.query().unwrap_or_default().split('&') {
             if let Some((name, value)) = pair.split_once('=')
-                && PARAMETERS.contains(&name)
+                && is_secret(name)
             {
-                found.push(value.to_owned());
+                found.push(decoded(value));
             }
         }
+        // The user and the password of a URL.
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let user = authority.rsplit_once('@').map(|(user, _)| user);
+        found.extend(user.into_iter().flat_map(|user| user.split(':')).map(decoded));
         found.retain(|secret| secret.len() >= MIN_SECRET);
         found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         found.dedup();
-        Self(found)
+        Self(found.iter().map(|secret| Secret::new(secret)).collect())
     }
 
     /// Returns a text without the secrets.
     pub(super) fn hide(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASK))
+        self.0.iter().fold(text.to_owned(), |text, secret| secret.hide(text))
+    }
+
+    /// Removes the secrets from all texts of a JSON value, also from the names of fields.
+    pub(super) fn hide_in(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.hide(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.hide_in(item)).collect(),
+            Value::Object(fields) => {
+                let fields = fields.into_iter();
+                let fields = fields.map(|(name, value)| (self.hide(&name), self.hide_in(value)));
+                Value::Object(fields.collect())
+            }
+            other => other,
+        }
+    }
+
+    /// Replaces the secrets in bytes by as many other ones, so lengths inside of them stay right. Returns whether there were any.
+    pub(super) fn overwrite(&self, bytes: &mut [u8]) -> bool {
+        self.0.iter().fold(false, |found, secret| secret.overwrite(bytes) || found)
     }
 
     /// Returns whether bytes contain a secret.
     pub(super) fn are_in(&self, bytes: &[u8]) -> bool {
-        let contains =
-            |secret: &String| bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
-        self.0.iter().any(contains)
+        self.0.iter().any(|secret| secret.find(bytes, 0).is_some())
     }
 
-    /// Returns a URL without the secrets.
+    /// Returns a URL without the secrets, and without its user.
     pub(super) fn url(&self, uri: &Uri) -> String {
         let url = uri.to_string();
+        let url = match uri.authority().and_then(|it| it.as_str().rsplit_once('@')) {
+            Some((user, _)) => url.replacen(&format!("{user}@"), "", 1),
+            None => url,
+        };
         let Some((start, query)) = url.split_once('?') else { return self.hide(&url) };
         let pairs: Vec<String> = query
             .split('&')
             .map(|pair| match pair.split_once('=') {
-                Some((name, _)) if PARAMETERS.contains(&name) => format!("{name}={MASK}"),
+                Some((name, _)) if is_secret(name) => format!("{name}={MASK}"),
                 _ => self.hide(pair),
             })
             .collect();

@@ -2,9 +2,11 @@
 
 mod difference;
 mod file;
+mod frames;
 mod mask;
 mod record;
 mod replay;
+mod secret;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,8 +57,9 @@ const REPLAY_KEY: &str = "agentloop-replay-key";
 ///   of a JSON object does not matter, nor does the order of requests that differ. Any other request is an error which names the first
 ///   difference. [`unused`](Self::unused) returns what the code did not send.
 /// - Streams arrive in the pieces in which they were received, without pauses. Errors of the connection are replayed where they happened.
-/// - Keys are not written: neither headers with credentials nor the key in a URL, and a key that occurs anywhere else is replaced by `***`. Read
-///   the file before you commit it all the same: prompts and responses are in it, and so is what they contain.
+/// - Keys are not written: neither headers with credentials nor the key in a URL, and a key that occurs anywhere else is replaced by `***`, also
+///   with escapes, in hexadecimal digits and in base64. Read the file before you commit it all the same: prompts and responses are in it, and
+///   so is what they contain.
 ///
 /// Clones share the recording.
 #[derive(Clone, Debug)]

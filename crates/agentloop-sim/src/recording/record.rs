@@ -10,8 +10,8 @@ use futures_core::Stream;
 use http::{Request, Response};
 
 use super::file::{self, Exchange, Failure, Piece, Received, Sent};
-use super::mask::{MASK, Secrets};
-use super::{MAX_BODY_BYTES, MAX_EXCHANGES, Recording};
+use super::mask::Secrets;
+use super::{MAX_BODY_BYTES, MAX_EXCHANGES, Recording, frames};
 
 impl Recording {
     /// Sends a request, and records it when its response has ended.
@@ -34,8 +34,8 @@ impl Recording {
                 };
                 let (head, body) = response.into_parts();
                 let recording = self.clone();
-                let tape =
-                    Tape { recording, index, body, secrets, received: Some(received), length: 0 };
+                let (received, pieces) = (Some(received), Vec::new());
+                let tape = Tape { recording, index, body, secrets, received, pieces, length: 0 };
                 Ok(Response::from_parts(head, Body::stream(tape)))
             }
             Err(error) => {
@@ -74,8 +74,7 @@ impl Recording {
 }
 
 fn sent(request: &Request<Bytes>, secrets: &Secrets) -> Sent {
-    let text = std::str::from_utf8(request.body()).ok().map(|text| secrets.hide(text));
-    let json = text.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    let json = serde_json::from_slice(request.body()).ok().map(|json| secrets.hide_in(json));
     let body = match json.is_none() && !request.body().is_empty() {
         true => Some(piece(request.body(), secrets)),
         false => None,
@@ -89,11 +88,23 @@ fn sent(request: &Request<Bytes>, secrets: &Secrets) -> Sent {
     }
 }
 
-fn piece(bytes: &[u8], secrets: &Secrets) -> Piece {
+/// Returns bytes without the secrets. Binary ones keep their length, and frames get their checksum again, so they can be replayed.
+pub(super) fn piece(bytes: &[u8], secrets: &Secrets) -> Piece {
     match Piece::of(bytes) {
         Piece::Text(text) => Piece::Text(secrets.hide(&text)),
-        Piece::Binary { .. } if secrets.are_in(bytes) => Piece::Text(MASK.to_owned()),
-        binary => binary,
+        binary if !secrets.are_in(bytes) => binary,
+        Piece::Binary { .. } => {
+            let mut bytes = bytes.to_vec();
+            for frame in frames::split(&bytes).unwrap_or_default() {
+                let Some(frame) = bytes.get_mut(frame) else { continue };
+                if secrets.overwrite(frame) {
+                    frames::seal(frame);
+                }
+            }
+            // What is left is in a frame that was cut off, or not in frames.
+            secrets.overwrite(&mut bytes);
+            Piece::of(&bytes)
+        }
     }
 }
 
@@ -109,22 +120,30 @@ struct Tape {
     secrets: Secrets,
     /// Absent once the response is recorded.
     received: Option<Received>,
+    /// What has arrived, in its pieces.
+    pieces: Vec<Bytes>,
     length: usize,
 }
 
 impl Tape {
     fn end(&mut self, failure: Option<Failure>) -> Result<()> {
         let Some(mut received) = self.received.take() else { return Ok(()) };
-        self.hide_split_secrets(&mut received);
+        received.body = self.recorded_pieces();
         self.recording.complete(self.index, Some(received), failure)
     }
 
-    /// A secret can be split between two pieces. Then the pieces become one.
-    fn hide_split_secrets(&self, received: &mut Received) {
-        let bytes: Vec<Bytes> = received.body.iter().filter_map(Piece::bytes).collect();
-        let whole = bytes.concat();
-        if self.secrets.are_in(&whole) {
-            received.body = vec![piece(&whole, &self.secrets)];
+    /// Returns the pieces without secrets. A secret can be split between two of them, and a frame with one too: then they become one.
+    fn recorded_pieces(&self) -> Vec<Piece> {
+        let pieces = &self.pieces;
+        let is_text = pieces.iter().all(|bytes| std::str::from_utf8(bytes).is_ok());
+        let hidden: Vec<Piece> = pieces.iter().map(|bytes| piece(bytes, &self.secrets)).collect();
+        let shown = match is_text {
+            true => hidden.iter().filter_map(Piece::bytes).collect::<Vec<_>>().concat(),
+            false => pieces.concat(),
+        };
+        match self.secrets.are_in(&shown) {
+            true => vec![piece(&pieces.concat(), &self.secrets)],
+            false => hidden,
         }
     }
 }
@@ -139,14 +158,14 @@ impl Stream for Tape {
             Some(Ok(bytes)) => {
                 this.length = this.length.saturating_add(bytes.len());
                 if this.length > MAX_BODY_BYTES {
-                    this.received = None;
+                    (this.received, this.pieces) = (None, Vec::new());
                     let message = format!(
                         "a response of more than {MAX_BODY_BYTES} bytes cannot be recorded"
                     );
                     return Poll::Ready(Some(Err(Error::new(ErrorKind::TooLarge, message))));
                 }
-                if let Some(received) = &mut this.received {
-                    received.body.push(piece(&bytes, &this.secrets));
+                if this.received.is_some() {
+                    this.pieces.push(bytes.clone());
                 }
                 Poll::Ready(Some(Ok(bytes)))
             }

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::file::{Exchange, Failure, Piece, Received, Sent};
 use super::mask::Secrets;
+use super::record::piece;
 use super::{RECORD_VARIABLE, Recording, State, difference};
 
 impl Recording {
@@ -22,8 +23,8 @@ impl Recording {
         let asked = Asked {
             method: request.method().as_str(),
             url: secrets.url(request.uri()),
-            json: serde_json::from_slice(request.body()).ok(),
-            body: request.body(),
+            json: serde_json::from_slice(request.body()).ok().map(|json| secrets.hide_in(json)),
+            body: piece(request.body(), &secrets).bytes().unwrap_or_default(),
         };
         let mut state = self.lock();
         let found =
@@ -71,7 +72,7 @@ struct Asked<'a> {
     method: &'a str,
     url: String,
     json: Option<Value>,
-    body: &'a [u8],
+    body: Bytes,
 }
 
 impl Asked<'_> {
