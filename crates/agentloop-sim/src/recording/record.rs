@@ -8,6 +8,7 @@ use agentloop::{Error, ErrorKind, Result};
 use bytes::Bytes;
 use futures_core::Stream;
 use http::{Request, Response};
+use serde_json::Value;
 
 use super::file::{self, Exchange, Failure, Piece, Received, Sent};
 use super::mask::Secrets;
@@ -75,6 +76,8 @@ impl Recording {
 
 fn sent(request: &Request<Bytes>, secrets: &Secrets) -> Sent {
     let json = serde_json::from_slice(request.body()).ok().map(|json| secrets.hide_in(json));
+    // In the file it is nested deeper, and the file must be read again.
+    let json = json.filter(|json| !is_deep(json, MAX_DEPTH));
     let body = match json.is_none() && !request.body().is_empty() {
         true => Some(piece(request.body(), secrets)),
         false => None,
@@ -85,6 +88,18 @@ fn sent(request: &Request<Bytes>, secrets: &Secrets) -> Sent {
         headers: secrets.request_headers(request.headers()),
         json,
         body,
+    }
+}
+
+/// The deepest JSON that is written as such. Deeper JSON is written as text.
+const MAX_DEPTH: usize = 110;
+
+fn is_deep(json: &Value, left: usize) -> bool {
+    let Some(left) = left.checked_sub(1) else { return true };
+    match json {
+        Value::Array(items) => items.iter().any(|item| is_deep(item, left)),
+        Value::Object(fields) => fields.values().any(|value| is_deep(value, left)),
+        _ => false,
     }
 }
 

@@ -279,6 +279,22 @@ async fn a_request_with_a_key_in_its_body_is_replayed() {
     assert!(recording.unused().is_empty());
 }
 
+/// JSON of 126 levels can be read, and in the file of the recording it had more levels than can be read.
+#[tokio::test]
+async fn a_request_that_is_nested_deeply_can_be_replayed() {
+    for depth in [1, 100, 109, 110, 111, 126, 127, 128, 1_000] {
+        let file = File::new();
+        let body = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let ask = || Request::post("https://a.test/v1").body(Bytes::from(body.clone())).unwrap();
+        let recorder = Recording::record(&file, Fixed(vec![Bytes::from("{}")])).unwrap();
+        let response = recorder.send(ask(), SendOptions::default()).await.unwrap();
+        response.into_body().collect(100).await.unwrap();
+        let recording = Recording::replay(&file).unwrap();
+        recording.send(ask(), SendOptions::default()).await.unwrap();
+        assert!(recording.unused().is_empty(), "{depth}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_pipe_or_a_folder_instead_of_a_file_is_an_error_at_once() {

@@ -142,6 +142,34 @@ async fn a_caller_that_is_dropped_leaves_the_attempt_to_the_next_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_hundreds_of_callers_those_that_are_not_cancelled_get_the_value() {
+    let (cache, source) = (Refreshing::default(), Source::default());
+    let slow = || async {
+        sleep(Duration::from_secs(1)).await;
+        source.number().await
+    };
+    let callers = (0..600_u64).map(|number| {
+        let (cache, slow) = (&cache, &slow);
+        async move {
+            sleep(Duration::from_millis(number * 13 % 997)).await;
+            // Two of three are cancelled, most of them before the value can be there.
+            let patience = match number % 3 {
+                0 => 2 * CREDENTIAL_WAIT,
+                _ => Duration::from_millis(number * 37 % 1500),
+            };
+            (number % 3 == 0, timeout(patience, cache.get(slow)).await)
+        }
+    });
+    for (is_patient, result) in futures_util::future::join_all(callers).await {
+        match result {
+            Ok(value) => assert!(*value.unwrap() >= 1),
+            Err(_) => assert!(!is_patient),
+        }
+    }
+    assert_eq!(source.asked(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_value_that_has_already_expired_is_an_error() {
     let cache = Refreshing::default();
     let expired = SystemTime::now() - Duration::from_secs(1);

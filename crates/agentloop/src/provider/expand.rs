@@ -47,7 +47,8 @@ impl Provider {
             return Ok(Cow::Borrowed(template.trim_end_matches('/')));
         }
         let mut url = expand(&template, &environment).map_err(|variable| {
-            Error::new(ErrorKind::Config, "the base URL is incomplete")
+            let message = format!("the base URL is incomplete: {variable} is not set");
+            Error::new(ErrorKind::Config, message)
                 .with_provider(self.name.as_ref())
                 .with_hint(format!("set {variable}, which {} names", self.base_url))
         })?;

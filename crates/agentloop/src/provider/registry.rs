@@ -141,10 +141,20 @@ impl Registry {
 
     pub(crate) fn base_url<'p>(&self, provider: &'p Provider) -> Result<Cow<'p, str>> {
         let look_up = |name: &str| self.variable(name);
-        provider.resolve_base_url(|name| {
+        let url = provider.resolve_base_url(|name| {
             let set = self.variable(name).filter(|value| !value.is_empty());
             // A credential may know it, for example the region of its profile.
             set.or_else(|| self.credential(provider)?.variable(name, Environment::new(&look_up)))
+        });
+        url.map_err(|error| {
+            // It may not know it because its own file is missing, which is then the reason.
+            let has_key = self.key(provider).is_ok_and(|key| key.is_some());
+            let credential = self.credential(provider).filter(|_| !has_key);
+            let reason = credential.and_then(|it| it.check(Environment::new(&look_up)).err());
+            match reason {
+                None => error,
+                Some(reason) => add_reason(&error, &reason, provider),
+            }
         })
     }
 
@@ -289,6 +299,13 @@ impl Registry {
         }
         Ok(())
     }
+}
+
+/// Adds to the error of an incomplete URL why the credential does not know what is missing.
+fn add_reason(error: &Error, reason: &Error, provider: &Provider) -> Error {
+    let hints = [error.hint(), reason.hint()].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let message = format!("{}, and {}", error.message(), reason.message());
+    Error::new(error.kind(), message).with_provider(provider.name.as_ref()).with_hint(hints)
 }
 
 /// Parses a header whose value is a secret.

@@ -339,3 +339,37 @@ fn a_credential_is_written_as_a_name_or_as_a_table() {
         assert!(error.message().contains("aws"), "{error}");
     }
 }
+
+/// The error named the variable of the URL only, and not the file whose project was needed.
+#[tokio::test]
+async fn an_incomplete_url_is_an_error_that_also_names_what_is_wrong_with_the_credential() {
+    let builder = || {
+        let names =
+            ["VERTEX_PROJECT", "VERTEX_ACCESS_TOKEN", "GOOGLE_VERTEX_PROJECT", "AWS_REGION"];
+        let more = ["GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT", "AWS_DEFAULT_REGION", "AWS_PROFILE"];
+        let builder = AgentLoop::builder().env("HOME", "/nonexistent");
+        let builder = builder.env("AWS_BEARER_TOKEN_BEDROCK", "").env("AWS_CONFIG_FILE", "");
+        let builder = builder.env("AWS_SHARED_CREDENTIALS_FILE", "").env("AWS_ACCESS_KEY_ID", "");
+        names.into_iter().chain(more).fold(builder, |builder, name| builder.env(name, ""))
+    };
+    let file = "/nonexistent/key.json";
+    let ai = builder().env("GOOGLE_APPLICATION_CREDENTIALS", file).build().unwrap();
+    let error = ai.chat(ChatRequest::new("vertex/gemini-3.8-flash").user("Hi")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config);
+    assert!(
+        error.message().contains("VERTEX_PROJECT") && error.message().contains(file),
+        "{error}"
+    );
+    let hint = error.hint().unwrap();
+    assert!(hint.contains("VERTEX_PROJECT") && hint.contains("GOOGLE_APPLICATION_CREDENTIALS"));
+    let ai = builder().env("AWS_PROFILE", "nope").build().unwrap();
+    let error = ai.chat(ChatRequest::new("bedrock/m").user("Hi")).await.unwrap_err();
+    assert!(
+        error.message().contains("AWS_REGION") && error.message().contains("`nope`"),
+        "{error}"
+    );
+    // With a key, nothing is said about credentials.
+    let ai = builder().env("AWS_BEARER_TOKEN_BEDROCK", "example").build().unwrap();
+    let error = ai.chat(ChatRequest::new("bedrock/m").user("Hi")).await.unwrap_err();
+    assert_eq!(error.message(), "the base URL is incomplete: AWS_REGION is not set");
+}
