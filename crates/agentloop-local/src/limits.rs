@@ -72,6 +72,15 @@ pub const TEMPLATE_MEMORY_FACTOR: usize = 64;
 /// The most bytes of texts and lists that a chat template may make, in conversations of any length.
 pub const MAX_TEMPLATE_MEMORY: usize = 1 << 30;
 
+/// The most elements, at all levels, of a value that a chat template compares, sorts or stores, and one more for each byte of the conversation.
+pub const TEMPLATE_NODES: usize = 1 << 16;
+
+/// How deep the values of a chat template may be nested.
+pub const MAX_TEMPLATE_DEPTH: usize = 160;
+
+/// The most words and signs between the braces of one tag of a chat template.
+pub const MAX_TAG_TOKENS: usize = 4_000;
+
 /// The most elements of a list that a chat template makes with an operator.
 pub const MAX_TEMPLATE_ITEMS: usize = 65_536;
 

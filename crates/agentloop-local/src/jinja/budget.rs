@@ -10,18 +10,23 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
 use crate::limits::{
-    MAX_TEMPLATE_ITEMS, MAX_TEMPLATE_MEMORY, TEMPLATE_MEMORY_FACTOR, TEMPLATE_TEXT_BYTES,
-    TEMPLATE_TEXT_FACTOR,
+    MAX_TEMPLATE_DEPTH, MAX_TEMPLATE_ITEMS, MAX_TEMPLATE_MEMORY, TEMPLATE_MEMORY_FACTOR,
+    TEMPLATE_NODES, TEMPLATE_TEXT_BYTES, TEMPLATE_TEXT_FACTOR,
 };
 
 /// What an element of a list takes, in bytes.
 const ITEM_BYTES: usize = 32;
+
+/// What looking at an element counts as, in bytes. It makes nothing, but takes time.
+const NODE_BYTES: usize = 16;
 
 /// What one application of a template may still hold.
 #[derive(Debug)]
 pub(super) struct Budget {
     /// The most bytes of one text.
     text: usize,
+    /// The most elements, at all levels, of one value.
+    nodes: usize,
     /// How many bytes of texts and lists may still be made.
     left: AtomicUsize,
 }
@@ -32,7 +37,9 @@ impl Budget {
         let grown = input.saturating_mul(TEMPLATE_TEXT_FACTOR);
         let text = TEMPLATE_TEXT_BYTES.saturating_add(grown);
         let all = text.saturating_mul(TEMPLATE_MEMORY_FACTOR).min(MAX_TEMPLATE_MEMORY);
-        Self { text, left: AtomicUsize::new(all) }
+        // The conversation itself is such a value.
+        let nodes = TEMPLATE_NODES.saturating_add(input);
+        Self { text, nodes, left: AtomicUsize::new(all) }
     }
 
     /// Counts bytes that are made. They are not given back, because nothing shows when they are freed.
@@ -116,6 +123,57 @@ impl Budget {
             false => Err(too_large()),
         }
     }
+}
+
+impl Budget {
+    /// Counts the elements of a value at all levels. Fails if there are too many, if they are nested too deeply, or if one of them is a
+    /// namespace or a macro, which could contain the value itself.
+    ///
+    /// Everything that is compared, sorted or stored is weighed, because a few steps make lists that contain each other so often that
+    /// comparing them takes years.
+    pub(super) fn weigh(&self, value: &Value) -> Result<(), Error> {
+        let mut left = self.nodes;
+        self.weigh_parts(value, MAX_TEMPLATE_DEPTH, &mut left)?;
+        self.charge((self.nodes - left).saturating_mul(NODE_BYTES))
+    }
+
+    /// Weighs a value that is stored in a namespace.
+    pub(super) fn weigh_stored(&self, value: &Value) -> Result<(), Error> {
+        check_plain(value)?;
+        self.weigh(value)
+    }
+
+    fn weigh_parts(&self, value: &Value, depth: usize, left: &mut usize) -> Result<(), Error> {
+        if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable | ValueKind::Map) {
+            return Ok(());
+        }
+        let depth = depth.checked_sub(1).ok_or_else(too_large)?;
+        let mut part = |part: &Value| {
+            *left = left.checked_sub(1).ok_or_else(too_large)?;
+            check_plain(part)?;
+            self.weigh_parts(part, depth, left)
+        };
+        let Some(object) = value.as_object() else { return Ok(()) };
+        if value.kind() == ValueKind::Map {
+            for (key, value) in object.try_iter_pairs().into_iter().flatten() {
+                part(&key)?;
+                part(&value)?;
+            }
+        } else {
+            object.try_iter().into_iter().flatten().try_for_each(|value| part(&value))?;
+        }
+        Ok(())
+    }
+}
+
+/// Fails for what can contain itself: namespaces, and macros and loops, which know the variables around them.
+fn check_plain(value: &Value) -> Result<(), Error> {
+    let name = value.as_object().map(|object| object.type_name()).unwrap_or_default();
+    if !name.starts_with("minijinja::vm::") && !name.ends_with("::Namespace") {
+        return Ok(());
+    }
+    let message = "namespaces, macros and loops cannot be parts of lists, maps and namespaces";
+    Err(Error::new(ErrorKind::InvalidOperation, message))
 }
 
 /// Returns the error of a template that makes too much.

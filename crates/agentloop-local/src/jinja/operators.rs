@@ -14,6 +14,8 @@ pub(super) const ADD: &str = "agentloop-add";
 pub(super) const MULTIPLY: &str = "agentloop-multiply";
 pub(super) const CONCATENATE: &str = "agentloop-concatenate";
 pub(super) const ADMIT: &str = "agentloop-admit";
+pub(super) const WEIGH: &str = "agentloop-weigh";
+pub(super) const STORE: &str = "agentloop-store";
 
 /// The largest width and precision in a format.
 const MAX_WIDTH_DIGITS: usize = 3;
@@ -86,9 +88,15 @@ pub(super) fn add_to(environment: &mut Environment<'_>, budget: &Arc<Budget>) {
     environment.add_filter(CONCATENATE, move |one: &Value, other: &Value| {
         own.write([Ok(one.clone()), Ok(other.clone())].into_iter(), "")
     });
+    let own = Arc::clone(budget);
+    environment.add_filter(WEIGH, move |value: Value| own.weigh(&value).map(|()| value));
+    let own = Arc::clone(budget);
+    environment.add_filter(STORE, move |value: Value| own.weigh_stored(&value).map(|()| value));
     add_functions(environment, budget);
     let own = Arc::clone(budget);
     environment.set_unknown_method_callback(move |state, value, method, values| {
+        own.weigh(value)?;
+        values.iter().try_for_each(|value| own.weigh(value))?;
         check_method(&own, value, method, values)?;
         own.admit(pycompat::unknown_method_callback(state, value, method, values)?)
     });
@@ -112,6 +120,7 @@ fn add(
     let own = Arc::clone(budget);
     environment.add_filter(name, move |state: &mut State<'_, '_>, values: Rest<ValueOrKwargs>| {
         let values = values.into_values();
+        values.iter().try_for_each(|value| own.weigh(value))?;
         check(&own, &values)?;
         own.admit(filter.call(state, &values)?)
     });
@@ -127,7 +136,8 @@ fn add_functions(environment: &mut Environment<'_>, budget: &Arc<Budget>) {
         let call = move |state: &mut State<'_, '_>, values: Rest<ValueOrKwargs>| {
             let values = values.into_values();
             // Both copy what they get.
-            for value in values.iter() {
+            for value in &values {
+                own.weigh(value)?;
                 own.admit(value.clone())?;
             }
             function.call(state, &values)

@@ -333,3 +333,72 @@ fn operators_calculate_as_before() {
         assert!(render(template, &[], &[]).is_err(), "{template}");
     }
 }
+
+/// A namespace that contains itself had no end when it was written, and ended the process. Comparing lists that contain each other took years.
+#[test]
+fn values_that_contain_themselves_or_each_other_end_with_an_error() {
+    let nested = |make: &str, end: &str| {
+        format!(
+            "{{% set ns = namespace(x=[1], y=[1]) %}}{{% for i in range(60) %}}{{% set ns.x = {make} %}}{{% set ns.y = {} %}}{{% endfor %}}{end}",
+            make.replace("ns.x", "ns.y")
+        )
+    };
+    let own = "{% set ns = namespace() %}";
+    let long = |sign: &str| format!("{{{{ x{} }}}}", format!(" {sign} x").repeat(60_000));
+    for template in [
+        format!("{own}{{% set ns.x = ns %}}{{{{ ns }}}}"),
+        format!("{own}{{% set ns.x = [ns] %}}{{{{ ns.x }}}}"),
+        format!("{own}{{% set l = [ns] %}}{{% set ns.x = l %}}{{{{ l | tojson }}}}"),
+        format!("{own}{{% set d = {{'a': ns}} %}}{{% set ns.x = d %}}{{{{ d ~ '' }}}}"),
+        format!("{own}{{% set n = namespace(x=ns) %}}{{% set ns.x = n %}}{{{{ n | string }}}}"),
+        format!("{own}{{% set n = dict(x=ns) %}}{{% set ns.x = n %}}{{{{ n }}}}"),
+        format!("{own}{{% set t = (ns, 1) %}}{{% set ns.x = t %}}{{{{ t }}}}"),
+        format!("{own}{{% macro m() %}}{{{{ ns }}}}{{% endmacro %}}{{% set ns.x = m %}}"),
+        nested("[ns.x, ns.x]", "{{ ns.x == ns.y }}"),
+        nested("[ns.x, ns.x]", "{{ ns.x is eq(ns.y) }}"),
+        nested("[ns.x, ns.x]", "{{ ns.x in [ns.y] }}"),
+        nested("[ns.x, ns.x]", "{{ 0 < ns.x < ns.y }}"),
+        nested("[ns.x, ns.x]", "{{ {ns.x: 1} | length }}"),
+        nested("[ns.x, ns.x]", "{{ [ns.x, ns.y] | sort | length }}"),
+        nested("[ns.x, ns.x]", "{{ [ns.x, ns.y] | unique | list | length }}"),
+        nested("[ns.x] + [ns.x]", "{{ ns.x == ns.y }}"),
+        nested("(ns.x, ns.x)", "{{ ns.x == ns.y }}"),
+        nested("{'a': ns.x, 'b': ns.x}", "{{ ns.x == ns.y }}"),
+        nested("dict(a=ns.x, b=ns.x)", "{{ ns.x == ns.y }}"),
+        nested("([ns.x] | list) + ([ns.x] | list)", "{{ (ns.x | select) == (ns.y | select) }}"),
+        "{% set ns = namespace(x=range(90000)) %}{% for i in range(9000) %}{% set y = -1 in ns.x %}{% endfor %}".to_owned(),
+        "{% set ns = namespace(x=[1]) %}{% for i in range(5000) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}".to_owned(),
+        // The compiler calculates with constants.
+        format!("{{{{ {} }}}}", vec!["('a' * 99999999)"; 1_000].join(" ~ ")),
+        "{{ 'a' * 100 * 100 * 100 * 100 }}".to_owned(),
+        "{{ 'a' * (9999 + 9999 * 9999) }}".to_owned(),
+        "{{ 'a' * 10 ** 8 }}".to_owned(),
+        "{{ [1] * 99999999 }}".to_owned(),
+        long("~"),
+        long("+"),
+        long("or"),
+        long("=="),
+    ] {
+        let began = Instant::now();
+        let shown: String = template.chars().take(150).collect();
+        // As the thread of a model.
+        let thread = std::thread::Builder::new().stack_size(crate::limits::MODEL_STACK_BYTES);
+        let result = thread.spawn(move || render(&template, &[], &[])).unwrap().join().unwrap();
+        assert!(result.is_err(), "{shown}: {result:?}");
+        assert!(began.elapsed() < Duration::from_secs(20), "{shown}: {:?}", began.elapsed());
+    }
+    for (template, expected) in [("{{ '-' * 40 }}", 40), ("{{ 2 * 3 * 1000 * 1000 }}", 7)] {
+        assert_eq!(shown(template).len(), expected);
+    }
+}
+
+#[test]
+fn a_long_conversation_stays_within_the_limits() {
+    let text = "word ".repeat(200);
+    let messages: Vec<Json> = (0..2_000)
+        .map(|number| json!({"role": ["user", "assistant"][number % 2], "content": text}))
+        .collect();
+    for template in [HERMES, ALTERNATING] {
+        assert!(render(template, &messages, &[]).unwrap().len() > 2_000_000);
+    }
+}
