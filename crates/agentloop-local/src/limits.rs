@@ -84,7 +84,7 @@ pub const MAX_TAG_TOKENS: usize = 4_000;
 /// The most elements of a list that a chat template makes with an operator.
 pub const MAX_TEMPLATE_ITEMS: usize = 65_536;
 
-/// The stack of a model's thread, in bytes. A chat template can nest lists as often as it has steps, and each level needs some of it.
+/// The stack of a model's thread, in bytes. The compiler of chat templates recurses for each operator of a tag, and each level needs some of it.
 pub const MODEL_STACK_BYTES: usize = 64 << 20;
 
 /// The most rules of a grammar that is made from a JSON schema, with the counted repetitions, each of which llama.cpp makes a rule.

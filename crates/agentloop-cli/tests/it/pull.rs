@@ -60,4 +60,15 @@ fn a_build_without_the_engine_states_how_to_get_it() {
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
         assert!(run.stderr.contains("--features full,local"), "{run}");
     }
+    // It said that there is no provider of this name.
+    let run = agentloop(["models", "local"]).run();
+    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
+    assert!(run.stderr.contains("--features full,local"), "{run}");
+}
+
+#[test]
+fn a_file_of_another_kind_is_an_error_that_states_what_can_be_pulled() {
+    let run = agentloop(["pull", "https://example.com/model.safetensors"]).run();
+    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
+    assert!(run.stderr.contains("hint:") && run.stderr.contains("GGUF"), "{run}");
 }

@@ -76,7 +76,8 @@ pub(super) fn file_name_of(path: &str) -> Result<String> {
         return Err(Error::new(
             ErrorKind::InvalidRequest,
             format!("{name:?} is not a plain file name that ends in .gguf"),
-        ));
+        )
+        .with_hint("only models in the format GGUF can be pulled; name a file whose name has letters, digits and `._-+` only"));
     }
     let stem = &name[..name.len() - ".gguf".len()];
     Ok(format!("{stem}.gguf"))
