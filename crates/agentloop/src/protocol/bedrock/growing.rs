@@ -30,8 +30,12 @@ pub(super) struct Blocks {
     open: BTreeMap<i64, Box<Block>>,
     /// The parts of the texts that have closed, by the index of their block. Sources may follow.
     texts: BTreeMap<i64, u32>,
+    /// The index of the text or the thought that is open: at most one is.
+    text: Option<i64>,
     /// The ids of the calls of the caller's tools.
     calls: HashSet<String>,
+    /// The number of the next id that is made up.
+    next_id: usize,
 }
 
 /// A block that is not finished.
@@ -161,10 +165,9 @@ impl Blocks {
         Ok(())
     }
 
-    fn close_texts(&mut self, emitter: &mut Emitter) -> Result<()> {
-        let is_text = |block: &Block| matches!(block, Block::Text(_) | Block::Thinking(_));
-        let mut texts = self.open.iter().filter(|(_, block)| is_text(block));
-        match texts.next().map(|(index, _)| *index) {
+    /// Ends the text or the thought that is open. It is not searched among the open blocks, which may be thousands of calls.
+    fn close_text(&mut self, emitter: &mut Emitter) -> Result<()> {
+        match self.text {
             Some(index) => self.stop(index, emitter),
             None => Ok(()),
         }
@@ -178,12 +181,13 @@ impl Blocks {
             }
             _ => {}
         }
-        self.close_texts(emitter)?;
+        self.close_text(emitter)?;
         self.stop(index, emitter)?;
         let start = if is_text { PartStart::Text {} } else { PartStart::Thinking {} };
         let part = emitter.open(0, start)?;
         let block = if is_text { Block::Text(part) } else { Block::Thinking(part) };
         self.open(index, block, emitter)?;
+        self.text = Some(index);
         Ok(part)
     }
 
@@ -213,7 +217,7 @@ impl Blocks {
             return Ok(());
         };
         if !matches!(self.open.get(&index).map(Box::as_ref), Some(Block::Held(_))) {
-            self.close_texts(emitter)?;
+            self.close_text(emitter)?;
             self.stop(index, emitter)?;
             self.open(index, Block::Held(Held::redacted()), emitter)?;
         }
@@ -248,7 +252,7 @@ impl Blocks {
     }
 
     fn open_call(&mut self, index: i64, raw: &RawValue, emitter: &mut Emitter) -> Result<()> {
-        self.close_texts(emitter)?;
+        self.close_text(emitter)?;
         let mut fields = read(raw)?;
         let word = |name: &str| fields.word(name).map(Cow::into_owned).unwrap_or_default();
         let (mut id, name) = (word("toolUseId"), word("name"));
@@ -266,8 +270,7 @@ impl Blocks {
             false => {
                 // Two calls of one response never share an id, or their results could not be distinguished.
                 if id.is_empty() || self.calls.contains(&id) {
-                    let response = hash::fnv64(hash::FNV64, emitter.id().as_bytes());
-                    id = format!("tooluse_{response:016x}_{}", self.calls.len());
+                    id = self.unused_id(emitter);
                 }
                 emitter.charge(2 * size_of::<String>() + id.len())?;
                 self.calls.insert(id.clone());
@@ -277,6 +280,18 @@ impl Blocks {
         let part = emitter.open(0, start)?;
         let call = Call { part, is_own, input_bytes: 0, state };
         self.open(index, Block::Call(call), emitter)
+    }
+
+    /// Returns an id that no call has, whatever ids the provider sends.
+    fn unused_id(&mut self, emitter: &Emitter) -> String {
+        let response = hash::fnv64(hash::FNV64, emitter.id().as_bytes());
+        loop {
+            self.next_id = self.next_id.max(self.calls.len()) + 1;
+            let id = format!("tooluse_{response:016x}_{}", self.next_id - 1);
+            if !self.calls.contains(&id) {
+                return id;
+            }
+        }
     }
 
     /// Adds a piece of the input of a call.
@@ -303,6 +318,7 @@ impl Blocks {
     /// Ends a block. One that is not open has ended already.
     pub(super) fn stop(&mut self, index: i64, emitter: &mut Emitter) -> Result<()> {
         let Some(block) = self.open.remove(&index) else { return Ok(()) };
+        self.text.take_if(|text| *text == index);
         match *block {
             Block::Text(part) => {
                 emitter.charge(size_of::<(i64, u32)>())?;

@@ -206,3 +206,47 @@ fn a_body_that_is_not_a_response_is_an_error_with_its_words() {
         assert_eq!(body(text).kind(), ErrorKind::Protocol, "{text}");
     }
 }
+
+// The ids that are made up could be those of other calls.
+#[test]
+fn calls_have_different_ids_whatever_ids_are_sent() {
+    let call = |index: usize, id: &str| {
+        format!(
+            "contentBlockStart {{\"contentBlockIndex\":{index},\"start\":{{\"toolUse\":{{\"toolUseId\":\"{id}\",\"name\":\"f\"}}}}}}\n"
+        )
+    };
+    let read_ids = |ids: &[&str]| -> Vec<String> {
+        let calls: String = ids.iter().enumerate().map(|(at, id)| call(at, id)).collect();
+        let stream = frames(&format!("{calls}messageStop {{\"stopReason\":\"tool_use\"}}\n"));
+        let response = read(&stream, usize::MAX).response().unwrap();
+        response.tool_calls().map(|call| call.id.clone()).collect()
+    };
+    let made = read_ids(&["a", ""])[1].clone();
+    for ids in [&[&made, ""][..], &[&made, "", "", &made], &["", &made, &made, "x", "x"]] {
+        let seen = read_ids(ids);
+        let different: std::collections::HashSet<&String> = seen.iter().collect();
+        assert_eq!(different.len(), ids.len(), "{seen:?}");
+    }
+}
+
+// Opening a call looked at all open ones: 8,000 took sixteen times as long as 2,000.
+#[test]
+fn work_does_not_grow_with_the_blocks_that_are_open() {
+    let call = |index: usize| {
+        format!(
+            "contentBlockStart {{\"contentBlockIndex\":{index},\"start\":{{\"toolUse\":{{\"toolUseId\":\"c{index}\",\"name\":\"f\"}}}}}}\n"
+        )
+    };
+    // Half of the largest number of parts. With a search for each of them this would be two billion steps.
+    let count = agentloop::limits::MAX_PARTS / 2 - 1;
+    let mut text: String = (0..count).map(call).collect();
+    for index in count..2 * count {
+        text += &format!(
+            "contentBlockDelta {{\"contentBlockIndex\":{index},\"delta\":{{\"text\":\"a\"}}}}\n"
+        );
+    }
+    text += "messageStop {\"stopReason\":\"tool_use\"}\n";
+    let response = read(&frames(&text), usize::MAX).response().unwrap();
+    assert_eq!(response.tool_calls().count(), count);
+    assert_eq!(response.text().len(), count);
+}
