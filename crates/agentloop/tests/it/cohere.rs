@@ -318,3 +318,25 @@ fn pieces_of_arguments_that_look_like_none_are_kept() {
         assert_eq!(response.tool_calls().next().unwrap().arguments, expected);
     }
 }
+
+// Each citation without a number looked at all blocks for the last text.
+#[test]
+fn work_does_not_grow_with_the_blocks_that_are_empty() {
+    let count = 50_000;
+    let mut stream = "data: {\"type\":\"message-start\",\"id\":\"a\"}\n\n".to_owned();
+    let text =
+        r#"data: {"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"a"}}}}"#;
+    let start = r#"data: {"type":"content-start","delta":{"message":{"content":{"type":"text","text":""}}}}"#;
+    let cite = r#"data: {"type":"citation-start","delta":{"message":{"citations":{"start":0,"end":1,"text":"a"}}}}"#;
+    for (event, times) in [(text, 1), (start, count), (cite, count)] {
+        stream += &format!("{event}\n\n").repeat(times);
+    }
+    stream += "data: {\"type\":\"message-end\",\"delta\":{\"finish_reason\":\"COMPLETE\"}}\n\n";
+    let wire = Wire { stream: true, ..Wire::of("cohere") };
+    let response = decode(&wire, stream.as_bytes()).response().unwrap();
+    let citations = response.choices[0].content.iter().map(|part| match part {
+        ResponsePart::Text(text) => text.citations.len(),
+        _ => 0,
+    });
+    assert_eq!(citations.sum::<usize>(), count);
+}

@@ -26,6 +26,8 @@ pub(super) struct Growing {
     active: Option<(Kind, u32)>,
     /// The part of each block of content, if it is a text. Sources name their block by its number.
     blocks: Vec<Option<u32>>,
+    /// The part of the last text. It is not searched among the blocks, which may be empty and any number.
+    last_text: Option<u32>,
     pub(super) calls: ToolCalls,
     /// The sources of thoughts and plans.
     pub(super) beside: Vec<Value>,
@@ -112,6 +114,7 @@ impl Growing {
                 self.has_parts = true;
                 self.active = Some((kind, part));
                 if kind == Kind::Text {
+                    self.last_text = Some(part);
                     match self.blocks.last_mut() {
                         Some(block) => *block = Some(part),
                         // A piece without its beginning.
@@ -183,8 +186,7 @@ impl Growing {
                 }
             };
             // Without its number, or with a wrong one, it is of the last text.
-            let last = || self.blocks.iter().rev().copied().flatten().next();
-            let Some(part) = part.or_else(last) else {
+            let Some(part) = part.or(self.last_text) else {
                 emitter.charge(size_of::<Value>() + citation.weight())?;
                 self.beside.push(citation);
                 continue;
