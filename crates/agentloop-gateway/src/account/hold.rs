@@ -40,6 +40,9 @@ pub(crate) struct Origin<'a> {
     pub(crate) served: &'a str,
 }
 
+/// The calls whose responses have no tokens.
+const WITHOUT_COMPLETION: [&str; 3] = ["embed", "rerank", "moderation"];
+
 /// How a call ended.
 #[derive(Debug)]
 pub(crate) struct End<'a> {
@@ -48,7 +51,7 @@ pub(crate) struct End<'a> {
     pub(crate) usage: Option<&'a Usage>,
     /// The cost, if it is known already.
     pub(crate) cost: Option<&'a Cost>,
-    /// How many bytes of the response were received.
+    /// How many bytes of text were received, or how many the media of the response count as.
     pub(crate) received: usize,
     pub(crate) first_byte: Option<Duration>,
     pub(crate) status: u16,
@@ -283,19 +286,24 @@ impl Held {
         let mut row = self.row.take()?;
         let is_reported = |usage: &&Usage| {
             usage.prompt_tokens.is_some()
-                && (usage.completion_tokens.is_some() || row.call == "embed")
+                && (usage.completion_tokens.is_some()
+                    || WITHOUT_COMPLETION.contains(&row.call.as_str()))
         };
-        let reported = end.usage.filter(is_reported).filter(|_| end.outcome == Outcome::Complete);
-        let (usage, cost) = match reported {
-            Some(usage) => (usage.clone(), self.exact(usage, end.cost)),
-            None => {
+        let is_complete = end.outcome == Outcome::Complete;
+        let reported = end.usage.filter(is_reported).filter(|_| is_complete);
+        // Some providers report what an image costs, and no tokens.
+        let known = end.cost.filter(|_| is_complete);
+        let (usage, cost) = match (reported, known) {
+            (Some(usage), _) => (usage.clone(), self.exact(usage, end.cost)),
+            (None, Some(cost)) => (end.usage.cloned().unwrap_or_default(), Some(cost.clone())),
+            (None, None) => {
                 let usage = estimated(&row, end);
                 let cost = self.priced.as_ref().and_then(|priced| priced.estimate(&usage));
                 (usage, cost)
             }
         };
         let is_estimate = cost.as_ref().is_some_and(|cost| cost.source == CostSource::Estimate);
-        row.estimated = reported.is_none() || is_estimate;
+        row.estimated = (reported.is_none() && known.is_none()) || is_estimate;
         row.outcome = end.outcome;
         row.prompt_tokens = usage.prompt_tokens.unwrap_or(0);
         row.completion_tokens = usage.completion_tokens.unwrap_or(0);

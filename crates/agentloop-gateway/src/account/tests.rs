@@ -129,6 +129,24 @@ fn a_call_that_does_not_fit_is_refused_and_takes_nothing() {
     assert_eq!(stage.accounts.in_progress().0, usd("0"));
 }
 
+// The cost that a provider reported for an image without tokens was replaced by an estimate.
+#[test]
+fn a_reported_cost_counts_also_without_tokens() {
+    let stage = Stage::new();
+    let pass = stage.enter(&key("ci", None, &["1/day"]), &[], 0).unwrap();
+    let hold = stage.reserve(&pass, 1_000, 1_500).unwrap();
+    let cost = agentloop::Cost::from_provider(usd("0.07"));
+    let known = End { cost: Some(&cost), ..end(Outcome::Complete, None, 4_000_000) };
+    assert_eq!(hold.settle(&known).unwrap().usd, usd("0.07"));
+    // The cost of a response that is cut off is not that of the whole.
+    let hold = stage.reserve(&pass, 1_000, 1_500).unwrap();
+    let cut = End { cost: Some(&cost), ..end(Outcome::Failed, None, 400) };
+    assert_ne!(hold.settle(&cut).unwrap().usd, usd("0.07"));
+    let rows = stage.rows();
+    assert_eq!((rows[0].estimated, rows[0].usd), (false, Some(usd("0.07"))));
+    assert!(rows[1].estimated);
+}
+
 #[test]
 fn callers_of_the_responses_api_get_the_code_that_they_know() {
     let short = scope::Short { budget: "1/total".parse().unwrap(), left: usd("0.5"), start: 0 };
