@@ -73,6 +73,8 @@ pub struct Record {
     pub(crate) pass: Option<Arc<Pass>>,
     /// The amount that is reserved for the call whose response is passed on.
     pub(crate) hold: Option<Hold>,
+    /// How many bytes of text the response counts as, if its bytes are not text.
+    pub(crate) counts_as: Option<usize>,
 }
 
 /// How a request ended, as far as it matters to others that get the same response.
@@ -142,6 +144,7 @@ impl Record {
             ticket: None,
             pass: None,
             hold: None,
+            counts_as: None,
         }
     }
 
@@ -217,7 +220,11 @@ impl Record {
                 usage: self.usage.as_ref(),
                 cost: self.cost.as_ref(),
                 // The decoder counts what a stream has; of a complete response all bytes are there.
-                received: if self.is_stream { self.received } else { self.bytes },
+                received: match self.counts_as {
+                    Some(bytes) => bytes,
+                    None if self.is_stream => self.received,
+                    None => self.bytes,
+                },
                 first_byte: self.first_byte,
                 status: self.status.as_u16(),
             });

@@ -1,7 +1,7 @@
 //! What a request is expected to use, from its bytes.
 
 use agentloop::limits::LIMITS_MEDIUM_TOKENS;
-use agentloop::{ModelData, Protocol};
+use agentloop::{ModelData, Protocol, Task};
 
 use crate::body::RequestBody;
 use crate::body::scan::fields;
@@ -18,6 +18,13 @@ pub(crate) const RESERVE_UNKNOWN: u64 = 8_192;
 
 /// The tokens that a response is expected to have for limits per minute, if the request does not limit it.
 const USUAL_RESPONSE: u64 = 1_000;
+
+/// Tokens of speech for each byte of its text. Gemini counts 32 for a second (ai.google.dev/gemini-api/docs/audio, read on 2026-11-18), in which about
+/// 14 letters are spoken.
+const SPEECH_TOKENS_PER_BYTE: u64 = 2;
+
+/// Bytes of audio for each token: 32 tokens for a second, which has at least 2,000 bytes in formats for speech.
+const AUDIO_BYTES_PER_TOKEN: u64 = 64;
 
 /// How far apart the bytes are that are looked at to find media. A medium of twice this length is always found, and a shorter one
 /// counts as text.
@@ -77,11 +84,46 @@ impl Estimate {
         Self { prompt, limit: Some(0), choices: 1, tier: None }
     }
 
-    /// Estimates a request of another modality with so many bytes, for so many results. If the model generates something, as much is
-    /// reserved for each as for the response to a chat without a limit.
-    pub(crate) fn of_task(bytes: usize, choices: u32, generates: bool) -> Self {
-        let limit = (!generates).then_some(0);
-        Self { prompt: of_bytes(bytes), limit, choices: u64::from(choices.max(1)), tier: None }
+    /// Estimates a request of another modality. For images and transcripts as much is reserved as for the response to a chat without a limit.
+    pub(crate) fn of_task(task: &Task) -> Self {
+        let media = |count: usize| LIMITS_MEDIUM_TOKENS.saturating_mul(count as u64);
+        let (prompt, limit, choices) = match task {
+            Task::Image(request) => {
+                let edited = media(request.images.len() + usize::from(request.mask.is_some()));
+                (
+                    of_bytes(request.prompt.len()).saturating_add(edited),
+                    None,
+                    request.n.unwrap_or(1),
+                )
+            }
+            Task::Speech(request) => {
+                (of_bytes(request.input.len()), Some(of_speech(request.input.len())), 1)
+            }
+            Task::Transcribe(request) => {
+                ((request.audio.data.len() as u64).div_ceil(AUDIO_BYTES_PER_TOKEN), None, 1)
+            }
+            Task::Rerank(request) => {
+                let documents: usize = request.documents.iter().map(String::len).sum();
+                let queries = request.query.len().saturating_mul(request.documents.len());
+                (of_bytes(queries.saturating_add(documents)), Some(0), 1)
+            }
+            // Moderation costs nothing with the providers that have it.
+            _ => (0, Some(0), 1),
+        };
+        Self { prompt, limit, choices: u64::from(choices.max(1)), tier: None }
+    }
+
+    /// Returns how many bytes of text the response to a task counts as, if its bytes are not text.
+    pub(crate) fn of_response(task: &Task) -> Option<usize> {
+        let tokens = match task {
+            Task::Image(request) => {
+                LIMITS_MEDIUM_TOKENS.saturating_mul(u64::from(request.n.unwrap_or(1).max(1)))
+            }
+            Task::Speech(request) => of_speech(request.input.len()),
+            Task::Transcribe(_) => return None,
+            _ => 0,
+        };
+        usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).ok()
     }
 
     /// Returns the tokens that are reserved for the response: what the request allows, else the longest response of the model and
@@ -100,6 +142,11 @@ impl Estimate {
         let response = self.limit.unwrap_or(USUAL_RESPONSE).saturating_mul(self.choices);
         self.prompt.saturating_add(response)
     }
+}
+
+/// Estimates the tokens of the speech of so many bytes of text.
+fn of_speech(bytes: usize) -> u64 {
+    SPEECH_TOKENS_PER_BYTE.saturating_mul(bytes as u64)
 }
 
 /// Estimates the tokens of so many bytes of text, rounded up.
@@ -177,11 +224,35 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
+    use agentloop::{ImageRequest, MediaFile, RerankRequest, SpeechRequest, TranscribeRequest};
+
     use super::*;
 
     fn chat(protocol: Protocol, body: &serde_json::Value) -> Estimate {
         let body = RequestBody::read(Bytes::from(body.to_string())).unwrap();
         Estimate::of_chat(&body, protocol)
+    }
+
+    // A second of speech is some 20,000 bytes of MP3, and an image two megabytes of base64: they were counted as text.
+    #[test]
+    fn media_do_not_count_as_text() {
+        let speech = Task::Speech(SpeechRequest::new("m", "x".repeat(1_000)));
+        let image = Task::Image(ImageRequest::new("m", "a").n(3));
+        let audio = vec![0; 640_000];
+        let transcript = TranscribeRequest::new("m", MediaFile::new("a.mp3", audio));
+        let transcript = Task::Transcribe(transcript);
+        let rerank = Task::Rerank(RerankRequest::new("m", "q", ["a", "b"]));
+        let tokens = |task: &Task| Estimate::of_response(task).map(of_bytes);
+        assert_eq!(tokens(&speech), Some(2_000));
+        // What is reserved is not less than what is charged.
+        assert_eq!(Estimate::of_task(&speech).response(None, None), 2_000);
+        assert_eq!(tokens(&image), Some(3 * LIMITS_MEDIUM_TOKENS));
+        assert!(Estimate::of_task(&image).response(None, None) >= 3 * LIMITS_MEDIUM_TOKENS);
+        assert_eq!((tokens(&transcript), tokens(&rerank)), (None, Some(0)));
+        assert_eq!(Estimate::of_task(&transcript).prompt, 10_000);
+        assert_eq!(Estimate::of_task(&rerank).response(None, None), 0);
+        let many = Task::Image(ImageRequest::new("m", "a").n(u32::MAX));
+        assert!(Estimate::of_task(&many).response(None, None) > 1 << 40);
     }
 
     #[test]

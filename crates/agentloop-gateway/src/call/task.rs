@@ -34,7 +34,8 @@ pub(super) async fn run(mut call: Box<Call>) -> Response<GatewayBody> {
     if plan.options.strict {
         served.task.set_strict();
     }
-    let estimate = estimate(&served.task);
+    let estimate = Estimate::of_task(&served.task);
+    call.record.counts_as = Estimate::of_response(&served.task);
     if let Err(error) = call.enter(&estimate).await {
         return refuse(call.record, protocol, error);
     }
@@ -61,22 +62,6 @@ fn read(call: &Call) -> Result<(ServedTask, Plan), agentloop::Error> {
     chat::check_model(served.task.model())?;
     let plan = chat::plan_for(call, served.task.model(), 0)?;
     Ok((served, plan))
-}
-
-/// Estimates what a request uses: its text, and for models that generate the usual reservation.
-fn estimate(task: &Task) -> Estimate {
-    let (bytes, choices, generates) = match task {
-        Task::Image(request) => (request.prompt.len(), request.n.unwrap_or(1), true),
-        Task::Speech(request) => (request.input.len(), 1, true),
-        Task::Transcribe(request) => (request.audio.data.len(), 1, true),
-        Task::Rerank(request) => {
-            let documents: usize = request.documents.iter().map(String::len).sum();
-            (request.query.len().saturating_mul(request.documents.len()) + documents, 1, false)
-        }
-        // Moderation costs nothing with the providers that have it.
-        _ => (0, 1, false),
-    };
-    Estimate::of_task(bytes, choices, generates)
 }
 
 async fn begin_any(

@@ -26,11 +26,13 @@ pub(crate) struct TaskEvents {
     events: TaskStream,
     protocol: Protocol,
     response: Option<Box<TaskResponse>>,
+    /// The bytes of text.
+    received: usize,
 }
 
 impl TaskEvents {
     pub(crate) fn new(events: TaskStream, protocol: Protocol) -> Self {
-        Self { events, protocol, response: None }
+        Self { events, protocol, response: None, received: 0 }
     }
 }
 
@@ -42,8 +44,10 @@ impl Source for TaskEvents {
             None => return Poll::Ready(None),
         };
         let bytes = write_task_event(&event, u64::try_from(now()).unwrap_or_default());
-        if let TaskEvent::Done { response } = event {
-            self.response = Some(response);
+        match event {
+            TaskEvent::Done { response } => self.response = Some(response),
+            TaskEvent::Text { text } => self.received += text.len(),
+            _ => {}
         }
         Poll::Ready(Some(Ok(bytes)))
     }
@@ -53,6 +57,7 @@ impl Source for TaskEvents {
     }
 
     fn report(&mut self, record: &mut Record) {
+        record.received = self.received;
         if let Some(response) = &self.response {
             report(response, record);
         }

@@ -115,6 +115,34 @@ async fn broken_and_cancelled_calls_have_estimated_rows() {
     }
 }
 
+// Audio and images were charged as if their bytes were text, which is hundreds of times what they cost.
+#[tokio::test]
+async fn no_modality_costs_more_than_was_reserved_and_a_disconnect_is_charged() {
+    let models = ["image", "speech", "rerank", "moderation"];
+    let (stage, store) = stage("budget = '1'\n", &models).await;
+    let speech = json!({ "model": "chat/speech", "input": "Good morning. ".repeat(200), "voice": "a",
+        "response_format": "wav" });
+    for (path, body) in [
+        ("/v1/images/generations", json!({ "model": "chat/image", "prompt": "a cat" })),
+        ("/v1/audio/speech", speech.clone()),
+        ("/v1/rerank", json!({ "model": "chat/rerank", "query": "a", "documents": ["b", "c"] })),
+        ("/v1/moderations", json!({ "model": "chat/moderation", "input": "a" })),
+    ] {
+        let reply = stage.post(path, &body).await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+    }
+    let response = stage.open("/v1/audio/speech", &speech).await;
+    drop(response);
+    stage.records.wait(5).await;
+    let rows = rows(&stage, &store).await;
+    assert_eq!(rows.len(), 5, "{rows:?}");
+    for row in &rows {
+        assert!(row.usd.unwrap() <= row.reserved, "{row:?}");
+    }
+    let spoken: Vec<_> = rows.iter().filter(|row| row.call == "speech").collect();
+    assert_eq!((spoken.len(), spoken[0].completion_tokens), (2, 2 * 2_800));
+}
+
 #[tokio::test]
 async fn many_callers_at_once_never_exceed_a_budget_of_one_dollar() {
     let mut settings =
