@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 
 use super::refused;
 use crate::chat::ToolCallPart;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::limits::{MAX_HELD_PER_BYTE, MAX_RESPONSE_BYTES};
+use crate::nesting;
 
 /// A value that cannot be read: where it is, and why.
 #[derive(Debug)]
@@ -49,9 +51,25 @@ impl From<Wrong> for Error {
     }
 }
 
-/// Reads a body, which must be an object.
+/// The longest body whose tree is not counted while it is read: it takes at most [`MAX_RESPONSE_BYTES`] in any case.
+const UNCOUNTED: usize = MAX_RESPONSE_BYTES / MAX_HELD_PER_BYTE;
+
+/// Reads a body, which must be an object. Its tree takes at most [`MAX_RESPONSE_BYTES`]: a list of empty texts takes ten times the memory of the
+/// body, and what is made of it takes more.
 pub(in crate::protocol) fn read_object(body: &[u8]) -> Result<Map<String, Value>, Error> {
-    serde_json::from_slice(body).map_err(refused)
+    if body.len() <= UNCOUNTED {
+        return serde_json::from_slice(body).map_err(refused);
+    }
+    let text = std::str::from_utf8(body).map_err(refused)?;
+    match nesting::read_whole(text) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(refused("it is not an object")),
+        Err(error) if nesting::is_too_large(&error) => {
+            let message = format!("the request has too many values: {error}");
+            Err(Error::new(ErrorKind::TooLarge, message).with_status(413))
+        }
+        Err(error) => Err(refused(error)),
+    }
 }
 
 /// Returns the object that a value is.

@@ -231,3 +231,34 @@ fn a_url_is_not_lost_from_the_events_of_an_image() {
     let event = write_task_event(&TaskEvent::Done { response }, 7);
     assert!(String::from_utf8_lossy(&event).contains("https://a.test/x.png"));
 }
+
+// A body of 64 MB could take gigabytes: a text of three bytes is 32 bytes of a tree, and more of what is made of it.
+#[test]
+fn bodies_with_too_many_values_are_refused_before_they_take_memory() {
+    let body = |count: usize| -> Bytes {
+        let documents = "\"\",".repeat(count);
+        format!(r#"{{"model":"m","query":"a","documents":[{documents}""]}}"#).into()
+    };
+    let many = body(9_000_000);
+    let mut refused = None;
+    let info = allocation_counter::measure(|| {
+        refused = read_task("/v1/rerank", "application/json", &many).err();
+    });
+    assert_eq!(
+        refused.map(|error| (error.kind(), error.status())),
+        Some((ErrorKind::TooLarge, Some(413)))
+    );
+    assert!(
+        info.bytes_max <= 3 * agentloop::limits::MAX_RESPONSE_BYTES as u64,
+        "{}",
+        info.bytes_max
+    );
+    // Many are not too many, and a long text is not many values.
+    assert!(read_task("/v1/rerank", "application/json", &body(1_500_000)).is_ok());
+    let long = format!(r#"{{"model":"m","prompt":"{}"}}"#, "x".repeat(5 << 20));
+    assert!(read_task("/v1/images/generations", "application/json", &long.into()).is_ok());
+    for wrong in ["[]".to_owned() + &" ".repeat(5 << 20), "{".repeat(5 << 20)] {
+        let error = read_task("/v1/rerank", "application/json", &wrong.into()).unwrap_err();
+        assert_eq!((error.kind(), error.status()), (ErrorKind::InvalidRequest, Some(400)));
+    }
+}

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::serve::refused;
+use crate::protocol::serve::known::read_object;
 
 /// The fields of an object in a request.
 pub(in crate::protocol) type Fields = Map<String, Value>;
@@ -15,9 +15,9 @@ pub(in crate::protocol) type Fields = Map<String, Value>;
 ///
 /// # Errors
 ///
-/// When it is not a JSON object.
+/// When it is not a JSON object, or has too many values.
 pub(in crate::protocol) fn body(body: &[u8]) -> Result<Fields> {
-    serde_json::from_slice(body).map_err(refused)
+    read_object(body)
 }
 
 /// Returns the error of a field that cannot be read. `path` is the place of the field in the body.

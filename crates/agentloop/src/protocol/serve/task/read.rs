@@ -13,7 +13,7 @@ use crate::chat::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::DataUrl;
 use crate::protocol::multipart::{FormPart, read_form};
-use crate::protocol::serve::refused;
+use crate::protocol::serve::known::read_object;
 
 /// Reads a request: its path, the value of its `content-type` header, and its body, which is JSON or a form.
 ///
@@ -43,9 +43,7 @@ pub fn read_task(path: &str, content_type: &str, body: &Bytes) -> Result<ServedT
         .is_some_and(|start| start.eq_ignore_ascii_case("multipart/"));
     let mut fields = match is_form {
         true => Fields::of_form(content_type, body)?,
-        false => {
-            Fields { json: serde_json::from_slice(body).map_err(refused)?, ..Fields::default() }
-        }
+        false => Fields { json: read_object(body)?, ..Fields::default() },
     };
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let mut stream = false;
