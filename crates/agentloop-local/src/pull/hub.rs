@@ -30,7 +30,9 @@ pub(super) struct Target {
     pub(super) is_hub: bool,
 }
 
-/// An entry of the list of a repository's files: `GET /api/models/OWNER/NAME/tree/main`, as huggingface_hub reads it.
+/// An entry of the list of a repository's files: `GET /api/models/OWNER/NAME/tree/main`, as huggingface_hub 2.4.0 reads it (`hf_api.py`:
+/// `list_repo_tree`, `RepoFile`; read on 2026-11-18): `lfs.oid` is the SHA-256 of the file. A long list has further pages, named by the header
+/// `Link`; only the first page is read.
 #[derive(Debug, Deserialize)]
 struct Entry {
     #[serde(default)]

@@ -6,6 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Uri};
 use serde::de::DeserializeOwned;
+#[cfg(feature = "bedrock")]
+use serde::de::value::MapAccessDeserializer;
+#[cfg(feature = "bedrock")]
+use serde::de::{MapAccess, Visitor};
 use tokio::time::timeout;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -33,6 +37,30 @@ pub(super) fn read_object<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
         return None;
     }
     serde_json::from_slice(body).ok()
+}
+
+/// Reads the object of a field, for `deserialize_with`. Everything else is an error, also an array: see [`read_object`].
+#[cfg(feature = "bedrock")]
+pub(super) fn nested_object<'de, D, T>(deserializer: D) -> std::result::Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: serde::Deserialize<'de>,
+{
+    struct OfObject<T>(std::marker::PhantomData<T>);
+
+    impl<'de, T: serde::Deserialize<'de>> Visitor<'de> for OfObject<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<T, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(map))
+        }
+    }
+
+    deserializer.deserialize_map(OfObject(std::marker::PhantomData))
 }
 
 /// A request to a service that returns keys or tokens. Redirects are not followed.

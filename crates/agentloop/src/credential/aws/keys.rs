@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::xml;
 use crate::calendar::read_rfc3339;
 use crate::credential::refresh::Fetched;
-use crate::credential::service::read_object;
+use crate::credential::service::{nested_object, read_object};
 use crate::error::{Error, ErrorKind, Result};
 use crate::secret::Secret;
 use crate::secret::echo::Echo;
@@ -63,6 +63,7 @@ struct Printed {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct SignedOn {
+    #[serde(deserialize_with = "nested_object")]
     role_credentials: RoleCredentials,
 }
 
@@ -195,6 +196,12 @@ mod tests {
             b"[]",
             b"{}",
             br#"["SKSKSKSK"]"#,
+            br#"{"roleCredentials":["AK","SKSKSKSK","T",1794823200000]}"#,
+            br#"{"roleCredentials":[]}"#,
+            br#"{"roleCredentials":"SKSKSKSK"}"#,
+            br#"{"roleCredentials":null}"#,
+            br#"{"roleCredentials":[{"accessKeyId":"AK","secretAccessKey":"SKSKSKSK"}]}"#,
+            br#"[{"accessKeyId":"AK","secretAccessKey":"SKSKSKSK"}]"#,
             br#" ["Success","","AK","SKSKSKSK"]"#,
             br#"{"AccessKeyId":"AK","SecretAccessKey":" "}"#,
             br#"{"AccessKeyId":"AK","SecretAccessKey":"SKSK","Expiration":"tomorrow"}"#,

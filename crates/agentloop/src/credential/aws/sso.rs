@@ -14,7 +14,7 @@ use crate::calendar::read_rfc3339;
 use crate::credential::Environment;
 use crate::credential::files::{home, read_file};
 use crate::credential::refresh::Fetched;
-use crate::credential::service::{Ask, check_url, status_error};
+use crate::credential::service::{Ask, check_url, read_object, status_error};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::CREDENTIAL_REQUEST_WAIT;
 use crate::percent::encode_query_value;
@@ -88,7 +88,7 @@ fn token(profile: &Profile, environment: Environment<'_>) -> Result<Secret> {
     let sum = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, name.as_bytes());
     let folder = home.join(".aws").join("sso").join("cache");
     let text = read_file(Some(&folder.join(format!("{}.json", hex(sum.as_ref())))))?;
-    let stored: Stored = serde_json::from_str(&text).unwrap_or_default();
+    let stored: Stored = read_object(text.as_bytes()).unwrap_or_default();
     let end = stored.expires_at.as_deref().and_then(read_rfc3339);
     let end = end.and_then(|seconds| {
         UNIX_EPOCH.checked_add(Duration::from_secs(u64::try_from(seconds).ok()?))

@@ -79,8 +79,8 @@ impl File {
                 .with_hint("create it again, with `gcloud auth application-default login` or in Google's console")
         };
         // The message of the parser could show a part of the key.
-        let written: Written = serde_json::from_str(text)
-            .map_err(|_| wrong("has no credentials of Google Cloud".to_owned()))?;
+        let written: Written = service::read_object(text.as_bytes())
+            .ok_or_else(|| wrong("has no credentials of Google Cloud".to_owned()))?;
         if let Some(domain) = written.universe_domain.filter(|domain| domain != "googleapis.com") {
             let domain: String = domain.chars().take(MAX_TYPE).collect();
             let message = format!("the file {path} is of the domain `{}`", domain.escape_debug());

@@ -293,6 +293,10 @@ async fn a_broken_file_is_an_error_that_shows_none_of_its_secrets() {
         "{",
         "[]",
         "7",
+        // An array is not read as the fields of the object in their order, of which the last one is shown.
+        r#"["service_account","a@b","SECRET"]"#,
+        r#"[null,null,null,null,null,null,null,null,null,null,"SECRET"]"#,
+        r#" ["SECRET"]"#,
         "{}",
         &cut[..cut.len() - 9],
         r#"{"type":"service_account","private_key":"SECRET"}"#,

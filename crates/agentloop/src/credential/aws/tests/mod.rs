@@ -295,6 +295,9 @@ async fn the_single_sign_on_uses_the_stored_token_of_its_session() {
     expired.write("config", "[profile work]\nsso_session = office\nsso_account_id = 1\nsso_role_name = r\n[sso-session office]\nsso_region = eu-west-1\n");
     expired.write(&file, r#"{"accessToken":"old","expiresAt":"2001-01-01T00:00:00Z"}"#);
     assert!(expired.sign().await.is_err());
+    // An array is not read as the fields of the object in their order.
+    expired.write(&file, r#"["sso-token","2099-01-01T00:00:00Z"]"#);
+    assert!(expired.sign().await.is_err());
     assert!(expired.fake.asked().is_empty());
 }
 
