@@ -148,10 +148,10 @@ pub(crate) enum Command {
     ///
     /// Example: agentloop rerank -m cohere/rerank-v3.5 'capital of Norway' -i facts.txt -n 3
     Rerank(Box<rerank::Args>),
-    /// Check texts for harm.
+    /// Check texts or a conversation for harm.
     ///
     /// On a terminal it is a table; in a pipe each line has the tab-separated columns result (flagged or ok), categories with their
-    /// scores and text. The exit code does not depend on the result.
+    /// scores and text, which is the last message of a conversation. The exit code does not depend on the result.
     ///
     /// Example: agentloop moderate -m openai/omni-moderation-latest -i comments.txt
     Moderate(Box<moderate::Args>),

@@ -32,7 +32,7 @@ impl Simulator {
     ///
     /// - Responds to `POST …/chat/completions`, `POST …/embeddings` (also `…/api/embed` and `…/embed`), `GET …/models` and to their
     ///   counterparts in other protocols, and to `POST …/images/generations`, `…/images/edits`, `…/audio/speech`,
-    ///   `…/audio/transcriptions`, `…/audio/translations`, `…/rerank` and `…/moderations`. Other paths get the status 404, requests without a required key the status 401.
+    ///   `…/audio/transcriptions`, `…/audio/translations`, `…/rerank`, `…/moderations` and `…/chat/moderations`. Other paths get the status 404, requests without a required key the status 401.
     /// - The faults of a request are those of its `x-sim-fault` header, else those in the id of the model, else those of
     ///   the scripted response, else the scheduled ones.
     ///

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use agentloop::protocol::serve::ServedTask;
 use agentloop::{
-    Error, ErrorKind, GeneratedImage, ImagePart, ImageRequest, ImageResponse, ModerateRequest,
-    ModerateResponse, Moderation, RankedDocument, RerankRequest, RerankResponse, Result,
-    SpeechRequest, SpeechResponse, Task, TaskResponse, Timestamps, TranscribeRequest,
+    ChatMessage, Error, ErrorKind, GeneratedImage, ImagePart, ImageRequest, ImageResponse,
+    ModerateRequest, ModerateResponse, Moderation, RankedDocument, RerankRequest, RerankResponse,
+    Result, SpeechRequest, SpeechResponse, Task, TaskResponse, Timestamps, TranscribeRequest,
     TranscribeResponse, TranscriptSegment, TranscriptWord, Usage,
 };
 use base64::Engine as _;
@@ -170,16 +170,24 @@ fn rerank(request: &RerankRequest) -> RerankResponse {
 /// Flags texts that contain certain words.
 fn moderate(request: &ModerateRequest) -> ModerateResponse {
     let mut response = ModerateResponse::new(model_id(&request.model), "sim");
-    for input in &request.input {
-        let text = input.text().to_lowercase();
-        let categories = ["hate", "violence"].map(|category| {
-            let is_of = |(word, known): &&(&str, &str)| *known == category && text.contains(word);
-            let applies = FLAGGED.iter().any(|entry| is_of(&entry));
-            (category, applies, if applies { 0.9 } else { 0.1 })
-        });
-        response.results.push(Moderation::new(categories));
-    }
+    response.results = match request.messages.is_empty() {
+        true => request.input.iter().map(|input| judge(&input.text())).collect(),
+        false => {
+            let texts: Vec<String> = request.messages.iter().map(ChatMessage::text).collect();
+            vec![judge(&texts.join("\n"))]
+        }
+    };
     response
+}
+
+/// Flags the words of [`FLAGGED`].
+fn judge(text: &str) -> Moderation {
+    let text = text.to_lowercase();
+    Moderation::new(["hate", "violence"].map(|category| {
+        let is_of = |(word, known): &&(&str, &str)| *known == category && text.contains(word);
+        let applies = FLAGGED.iter().any(|entry| is_of(&entry));
+        (category, applies, if applies { 0.9 } else { 0.1 })
+    }))
 }
 
 #[cfg(test)]

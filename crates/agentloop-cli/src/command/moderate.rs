@@ -1,9 +1,16 @@
-//! `agentloop moderate`: checks texts for harm.
+//! `agentloop moderate`: checks texts or a conversation for harm.
 
-use agentloop::{ModerateRequest, Moderation};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use agentloop::limits::MAX_FILE_BYTES;
+use agentloop::{ChatMessage, ModerateRequest, Moderation};
+use serde::Deserialize as _;
+use serde_json::Value;
 
 use super::task::{CallArgs, TextArgs, finished, prepared};
 use crate::failure::Failure;
+use crate::input;
 use crate::output::Output;
 use crate::setup::Setup;
 use crate::table::Table;
@@ -20,12 +27,53 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     from: TextArgs,
+
+    /// Check a conversation as a whole: a file with its messages as a JSON array, or with a request that has `messages`. - is stdin.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["texts", "input", "text"])]
+    messages: Option<PathBuf>,
+}
+
+/// Reads the messages of a conversation.
+fn read_messages(path: &Path) -> Result<Vec<ChatMessage>, Failure> {
+    let named = |error: &dyn std::fmt::Display| {
+        Failure::input_with_hint(
+            format!("{}: {error}", path.display()),
+            r#"write the messages as JSON, for example [{"role":"user","content":"Hello"}]"#,
+        )
+    };
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        bytes = input::read_at_most(MAX_FILE_BYTES)?;
+    } else {
+        let file = std::fs::File::open(path).map_err(|error| named(&error))?;
+        let read = file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes);
+        if read.map_err(|error| named(&error))? > MAX_FILE_BYTES {
+            return Err(named(&format!("it has more than {MAX_FILE_BYTES} bytes")));
+        }
+    }
+    let messages = match serde_json::from_slice(&bytes).map_err(|error| named(&error))? {
+        Value::Object(mut request) => request.remove("messages").unwrap_or_default(),
+        messages => messages,
+    };
+    let messages = Vec::<ChatMessage>::deserialize(messages).map_err(|error| named(&error))?;
+    if messages.is_empty() {
+        return Err(named(&"there are no messages"));
+    }
+    Ok(messages)
 }
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
-    let texts = args.from.read(&args.texts, "text")?;
+    let messages = args.messages.as_deref().map(read_messages).transpose()?;
+    let texts = match &messages {
+        // Of a conversation, the last message is shown.
+        Some(messages) => vec![messages.last().map(ChatMessage::text).unwrap_or_default()],
+        None => args.from.read(&args.texts, "text")?,
+    };
     let call = args.call.prepare(setup).await?;
-    let request = ModerateRequest::new(&call.model, texts.iter().map(String::as_str));
+    let request = match messages {
+        Some(messages) => ModerateRequest::conversation(&call.model, messages),
+        None => ModerateRequest::new(&call.model, texts.iter().map(String::as_str)),
+    };
     let request = prepared!(call, request);
     let response = args.call.accept(call.client.moderate(request).await)?;
     if !args.call.print_json(&response)? {

@@ -86,6 +86,33 @@ fn texts_are_moderated_in_their_order() {
 }
 
 #[test]
+fn a_conversation_is_moderated_as_a_whole() {
+    let moderate = ["moderate", "-m", "sim/moderation", "--messages", "-"];
+    let messages = r#"[{"role":"user","content":"I will kill you"},{"role":"assistant","content":"Please stop"}]"#;
+    let run = agentloop(moderate).stdin(messages).run();
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (Some(0), "flagged\tviolence 0.90\tPlease stop\n"),
+        "{run}"
+    );
+    assert!(run.stderr.contains("moderates no conversations"), "{run}");
+    let request = format!(r#"{{"model":"x","messages":{messages}}}"#);
+    let json = agentloop(moderate.into_iter().chain(["--json"])).stdin(&request).run();
+    assert_eq!(json.json()["results"].as_array().map(Vec::len), Some(1), "{json}");
+    for wrong in
+        ["", "[]", "{}", "7", "[7]", r#"[{"role":"king","content":"x"}]"#, r#"[{"role":"user""#]
+    {
+        let run = agentloop(moderate).stdin(wrong).run();
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{wrong}: {run}");
+    }
+    let both = agentloop(moderate.into_iter().chain(["text"])).stdin(messages).run();
+    assert_eq!(both.code, Some(2), "{both}");
+    let missing = agentloop(["moderate", "-m", "sim/m", "--messages", "/missing.json"]).run();
+    assert_eq!(missing.code, Some(2), "{missing}");
+    assert!(missing.stderr.contains("/missing.json"), "{missing}");
+}
+
+#[test]
 fn a_provider_without_the_modality_and_a_provider_alone_are_errors_that_state_what_to_do() {
     let run = agentloop(["rerank", "-m", "anthropic/claude-sonnet-4-5", "q", "d"]).run();
     assert_eq!(run.code, Some(2), "{run}");

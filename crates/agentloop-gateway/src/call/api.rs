@@ -74,7 +74,7 @@ fn task_of(method: &Method, path: &str) -> Option<Modality> {
     let rest = ["/v1/", "/v2/", "/"].into_iter().find_map(|start| path.strip_prefix(start))?;
     let is_known = rest.starts_with("images/")
         || rest.starts_with("audio/")
-        || ["rerank", "moderations"].contains(&rest);
+        || ["rerank", "moderations", "chat/moderations"].contains(&rest);
     let is_whole = rest.matches('/').count() <= 1;
     serve::route_task(method, path).filter(|_| is_known && is_whole)
 }
@@ -179,12 +179,13 @@ mod tests {
             ("/v1/audio/translations", Modality::Transcription),
             ("/v2/rerank", Modality::Rerank),
             ("/v1/moderations", Modality::Moderation),
+            ("/v1/chat/moderations", Modality::Moderation),
         ] {
             assert_eq!(of(Method::POST, path), Some(Work::Task(modality)), "{path}");
             assert_eq!(of(Method::GET, path), None, "{path}");
         }
         for path in [
-            "/v1/chat/moderations",
+            "/v1/x/moderations",
             "/anthropic/v1/rerank",
             "/v1/x/rerank",
             "/v1/images/generations/x",

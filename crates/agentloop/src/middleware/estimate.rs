@@ -57,6 +57,7 @@ fn task_tokens(task: &Task) -> u64 {
         Task::Moderate(request) => {
             let mut counted = Counted::default();
             request.input.iter().for_each(|input| counted.content(input));
+            request.messages.iter().for_each(|message| counted.message(message));
             let media = counted.media.saturating_mul(LIMITS_MEDIUM_TOKENS);
             return of_bytes(counted.bytes).saturating_add(media);
         }

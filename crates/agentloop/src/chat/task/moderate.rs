@@ -9,23 +9,34 @@ use super::{task_request, task_response};
 use crate::chat::headers::ExtraHeaders;
 use crate::chat::read::nullable;
 use crate::chat::setters::{call_setters, setters};
-use crate::chat::{Access, Cost, MessageContent, RawResponse, Usage, Warning};
+use crate::chat::{Access, ChatMessage, Cost, MessageContent, RawResponse, Usage, Warning};
 use crate::timeouts::Timeouts;
 
 task_request! {
     /// A request to check content for harm.
     ///
-    /// Each input gets a result. An input is a text, or parts (texts and images) that are judged together.
+    /// It checks inputs or a conversation, not both:
+    ///
+    /// - Each input gets a result. An input is a text, or parts (texts and images) that are judged together.
+    /// - A conversation gets one result. A provider that moderates no conversations gets the texts of the messages as one text, with a
+    ///   warning.
     ///
     /// ```
-    /// use agentloop::ModerateRequest;
+    /// use agentloop::{ChatMessage, ModerateRequest};
     ///
     /// let request = ModerateRequest::new("openai/omni-moderation-latest", ["a text", "another text"]);
     /// assert_eq!(request.input.len(), 2);
+    /// let messages = [ChatMessage::user("How do I do it?"), ChatMessage::assistant("Like this: …")];
+    /// let request = ModerateRequest::conversation("mistral/mistral-moderation-latest", messages);
+    /// assert_eq!(request.messages.len(), 2);
     /// ```
     ModerateRequest {
-        /// What is checked.
+        /// The inputs that are checked, each on its own.
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
         input: Vec<MessageContent>,
+        /// The conversation that is checked as a whole.
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+        messages: Vec<ChatMessage>,
     }
 }
 
@@ -38,10 +49,24 @@ impl ModerateRequest {
         let input = input.into_iter().map(Into::into).collect();
         Self { model: model.into(), input, ..Self::default() }
     }
+
+    /// Creates a request to check a conversation. A message is judged by those before it.
+    pub fn conversation(
+        model: impl Into<String>,
+        messages: impl IntoIterator<Item = ChatMessage>,
+    ) -> Self {
+        let messages = messages.into_iter().collect();
+        Self { model: model.into(), messages, ..Self::default() }
+    }
+
+    /// Returns the number of results that a response to it has.
+    pub(crate) fn results(&self) -> usize {
+        if self.messages.is_empty() { self.input.len() } else { 1 }
+    }
 }
 
 task_response! {
-    /// The response to a moderation request: a result for each input, in their order.
+    /// The response to a moderation request: a result for each input, in their order, or one for the conversation.
     ///
     /// ```
     /// use agentloop::ModerateResponse;
@@ -52,7 +77,7 @@ task_response! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     ModerateResponse {
-        /// The results, in the order of the inputs.
+        /// The results, in the order of the inputs; the only one of a conversation.
         results: Vec<Moderation>,
     }
 }

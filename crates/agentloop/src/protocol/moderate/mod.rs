@@ -1,5 +1,6 @@
 //! Checks content for harm: one form for all providers.
 
+mod conversation;
 mod read;
 mod write;
 

@@ -39,7 +39,7 @@ pub(in crate::protocol) fn decode(
 ) -> Result<TaskDecoded> {
     let wire: Wire<'_> = reader.json()?;
     let items = wire.results.ok_or_else(|| reader.broken("there are no results"))?;
-    let (asked, came) = (request.input.len(), items.0.len());
+    let (asked, came) = (request.results(), items.0.len());
     if asked != came {
         let message = format!("the provider returned {came} results for {asked} inputs");
         return Err(reader.broken(message));

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::conversation;
 use crate::chat::{ContentPart, MessageContent, ModerateRequest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Encoded;
@@ -11,13 +12,13 @@ use crate::provider::quirks::ModerationForm;
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum WirePart<'a> {
+pub(super) enum WirePart<'a> {
     Text { text: &'a str },
     ImageUrl { image_url: WireUrl<'a> },
 }
 
 #[derive(Serialize)]
-struct WireUrl<'a> {
+pub(super) struct WireUrl<'a> {
     url: &'a str,
 }
 
@@ -28,6 +29,10 @@ pub(in crate::protocol) fn encode(
 ) -> Result<Encoded> {
     let mut body = TaskBody::json(provider, &request.extra_body);
     body.fixed("model", model)?;
+    if !request.messages.is_empty() {
+        let path = conversation::write(provider, request, &mut body)?;
+        return body.finish(path, "application/json", &request.extra_headers);
+    }
     let text = |content: &MessageContent| match content {
         MessageContent::Text(text) => Some(text.clone()),
         MessageContent::Parts(parts) => match parts.as_slice() {
@@ -49,7 +54,7 @@ pub(in crate::protocol) fn encode(
         }
         (None, inputs) => {
             let (kind, message) = match provider.quirks.tasks.moderation {
-                ModerationForm::Texts => {
+                ModerationForm::Texts | ModerationForm::TextsAndConversations => {
                     (ErrorKind::Unsupported, format!("{} moderates only texts", provider.name))
                 }
                 ModerationForm::Parts => (
@@ -66,7 +71,7 @@ pub(in crate::protocol) fn encode(
     body.finish("/moderations", "application/json", &request.extra_headers)
 }
 
-fn part(part: &ContentPart) -> Result<WirePart<'_>> {
+pub(super) fn part(part: &ContentPart) -> Result<WirePart<'_>> {
     match part {
         ContentPart::Text(part) => Ok(WirePart::Text { text: &part.text }),
         ContentPart::ImageUrl { image_url, .. } => {

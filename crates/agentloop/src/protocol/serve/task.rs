@@ -99,7 +99,6 @@ pub fn route_task(method: &Method, path: &str) -> Option<Modality> {
     ];
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let found = PATHS.iter().find(|(known, _)| path.ends_with(known));
-    // The moderation of conversations is another call.
-    let found = found.filter(|_| method == Method::POST && !path.ends_with("/chat/moderations"));
+    let found = found.filter(|_| method == Method::POST);
     found.map(|(_, modality)| *modality)
 }

@@ -50,7 +50,7 @@ impl Provider {
                 q.tasks.speech = SpeechForm::VoiceId;
                 q.tasks.transcription = TranscriptionForm::Segments;
                 q.tasks.audio_url = AudioUrlField::FileUrl;
-                q.tasks.moderation = ModerationForm::Texts;
+                q.tasks.moderation = ModerationForm::TextsAndConversations;
                 q.server_tools = ServerToolQuirks {
                     chat: Some(names(["image_generation", "document_library", "connector"])),
                     ..ServerToolQuirks::refused()

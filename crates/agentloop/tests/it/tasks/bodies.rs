@@ -2,8 +2,9 @@
 
 use agentloop::protocol::serve::read_task;
 use agentloop::{
-    ContentPart, ImageRequest, MediaFile, MessageContent, ModerateRequest, Provider, RerankRequest,
-    SpeechRequest, Task, Timestamps, TranscribeRequest, WarningKind,
+    ChatMessage, ContentPart, ErrorKind, ImageRequest, MediaFile, MessageContent, ModerateRequest,
+    Provider, RerankRequest, SpeechRequest, Task, ThinkingPart, Timestamps, ToolCall, ToolCallPart,
+    TranscribeRequest, WarningKind,
 };
 use serde_json::{Value, json};
 
@@ -297,10 +298,98 @@ async fn rankings_and_moderations_are_requested_in_the_form_of_each_provider() {
 }
 
 #[tokio::test]
+async fn a_conversation_is_moderated_as_one() {
+    let one = r#"{"id":"1","model":"m","results":[{"categories":{"hate":true}}]}"#;
+    let fake = Fake::new((0..4).map(|_| Reply::json(one)));
+    let ai = fake
+        .builder()
+        .provider(Provider::mistral().key("k"))
+        .provider(Provider::openai().key("k"))
+        .build()
+        .unwrap();
+    let mut called = ChatMessage::assistant(vec![
+        ContentPart::Thinking(ThinkingPart::new("hm")),
+        ContentPart::text("Wait."),
+        ContentPart::ToolCall(ToolCallPart::new("c1", "look", r#"{"q":"x"}"#)),
+    ]);
+    called.tool_calls = vec![ToolCall::new("c2", "see", r#"{"q":"y"}"#)];
+    let mut result = ChatMessage::tool("c1", "seen");
+    result.name = Some("look".to_owned());
+    let messages = vec![
+        ChatMessage::system("Be kind."),
+        ChatMessage::user("Look"),
+        called,
+        result,
+        ChatMessage::user(""),
+    ];
+    let ask = |model: &str| ModerateRequest::conversation(model, messages.clone());
+    let response = ai.moderate(ask("mistral/mistral-moderation-latest")).await.unwrap();
+    assert!(response.is_flagged() && response.results.len() == 1);
+    let subjects = |warnings: &[agentloop::Warning]| {
+        warnings.iter().map(|warning| warning.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(subjects(&response.warnings), [WarningKind::Dropped], "thinking");
+    assert_eq!(fake.requests()[0].uri().path(), "/v1/chat/moderations");
+    matches("mistral.json", "ChatModerationRequest", &fake.bodies()[0]);
+    let call = |id: &str, name: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } });
+    let calls = json!([call("c1", "look", r#"{"q":"x"}"#), call("c2", "see", r#"{"q":"y"}"#)]);
+    let expected = json!({ "model": "mistral-moderation-latest", "input": [
+        { "role": "system", "content": "Be kind." },
+        { "role": "user", "content": "Look" },
+        { "role": "assistant", "content": "Wait.", "tool_calls": calls },
+        { "role": "tool", "content": "seen", "tool_call_id": "c1", "name": "look" },
+        { "role": "user", "content": "" },
+    ] });
+    assert_eq!(fake.bodies()[0], expected);
+
+    // A provider without conversations gets one text, with a warning.
+    let response = ai.moderate(ask("openai/omni-moderation-latest")).await.unwrap();
+    assert_eq!(subjects(&response.warnings), [WarningKind::Dropped, WarningKind::Converted]);
+    assert_eq!(fake.requests()[1].uri().path(), "/v1/moderations");
+    let text = "Be kind.\n\nLook\n\nWait.\n\n{\"q\":\"x\"}\n\n{\"q\":\"y\"}\n\nseen\n\n";
+    assert_eq!(fake.bodies()[1]["input"], json!([text]));
+
+    // Images, where the provider moderates them.
+    let image = ContentPart::image_url("https://a.test/i.png");
+    let seen = [ChatMessage::user(vec![ContentPart::text("a"), image])];
+    let ask = |model: &str| ModerateRequest::conversation(model, seen.clone());
+    ai.moderate(ask("openai/omni-moderation-latest")).await.unwrap();
+    matches("openai.json", "CreateModerationRequest", &fake.bodies()[2]);
+    assert_eq!(fake.bodies()[2]["input"][1]["type"], "image_url");
+    let error = ai.moderate(ask("mistral/m")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+
+    let strict = ModerateRequest::conversation("openai/m", messages.clone()).strict();
+    assert!(ai.moderate(strict).await.is_err(), "what is not moderated is refused");
+    let mut both = ModerateRequest::new("mistral/m", ["a"]);
+    both.messages = messages.clone();
+    assert_eq!(ai.moderate(both).await.unwrap_err().kind(), ErrorKind::InvalidRequest);
+    let audio = [ChatMessage::user(vec![ContentPart::audio("AAAA", "wav")])];
+    let error = ai.moderate(ModerateRequest::conversation("mistral/m", audio)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+
+    let request = ModerateRequest::conversation("mistral/m", messages);
+    let text = serde_json::to_string(&request).unwrap();
+    assert_eq!(serde_json::from_str::<ModerateRequest>(&text).unwrap(), request);
+}
+
+#[tokio::test]
+async fn two_results_for_one_conversation_are_an_error() {
+    for body in [r#"{"results":[]}"#, r#"{"results":[{"categories":{}},{"categories":{}}]}"#] {
+        let ai = client(&Fake::new([Reply::json(body)]), Provider::mistral());
+        let request = ModerateRequest::conversation(
+            "mistral/m",
+            [ChatMessage::user("a"), ChatMessage::user("b")],
+        );
+        assert_eq!(ai.moderate(request).await.unwrap_err().kind(), ErrorKind::Protocol, "{body}");
+    }
+}
+
+#[tokio::test]
 async fn a_provider_without_the_modality_is_an_error_that_lists_those_that_have_it() {
     let ai = client(&Fake::new([]), Provider::anthropic());
     let error = ai.rerank(RerankRequest::new("anthropic/claude", "q", ["d"])).await.unwrap_err();
-    assert_eq!(error.kind(), agentloop::ErrorKind::Unsupported);
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert_eq!(error.message(), "anthropic has no rerank API");
     for name in ["together", "fireworks", "cohere", "vllm", "llamacpp"] {
         assert!(error.hint().unwrap().contains(name), "{:?}", error.hint());
@@ -312,6 +401,6 @@ async fn a_provider_without_the_modality_is_an_error_that_lists_those_that_have_
         ai.transcribe(TranscribeRequest::new("xai/x", wav())).await.unwrap_err(),
         ai.moderate(ModerateRequest::new("google/x", ["a"])).await.unwrap_err(),
     ] {
-        assert_eq!(error.kind(), agentloop::ErrorKind::Unsupported, "{error}");
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
     }
 }

@@ -60,6 +60,13 @@ fn unknown_fields_are_passed_on_and_known_ones_are_typed() {
     let body = json!({ "model": "m", "input": [{ "type": "text", "text": "a" }, { "type": "image_url", "image_url": { "url": "https://a.test" } }] });
     let Task::Moderate(request) = read("/v1/moderations", body).unwrap() else { panic!() };
     assert_eq!(request.input.len(), 1);
+    let said = json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": [{ "type": "text", "text": "b" }] }]);
+    for input in [said.clone(), json!([said])] {
+        let body = json!({ "model": "m", "input": input });
+        let Task::Moderate(request) = read("/v1/chat/moderations", body).unwrap() else { panic!() };
+        assert_eq!((request.input.len(), request.messages.len()), (0, 2));
+        assert_eq!(request.messages[1].text(), "b");
+    }
     let body = json!({ "prompt": "p", "images": [{ "image_url": "data:image/png;base64,iVBORw0KGgo=" }], "mask": { "image_url": "https://a.test" } });
     let Task::Image(request) = read("/v1/images/edits", body).unwrap() else { panic!() };
     assert_eq!(&request.images[0].data[1..4], b"PNG");
@@ -85,6 +92,13 @@ fn requests_that_cannot_be_read_are_errors_that_name_the_field() {
         ("/v1/rerank", json!({ "query": "q", "documents": "d" }), "documents"),
         ("/v1/rerank", json!({ "documents": [] }), "query"),
         ("/v1/moderations", json!({ "input": 7 }), "input"),
+        ("/v1/chat/moderations", json!({}), "input"),
+        ("/v1/chat/moderations", json!({ "input": 7 }), "input"),
+        ("/v1/chat/moderations", json!({ "input": [] }), "input"),
+        ("/v1/chat/moderations", json!({ "input": [[]] }), "input"),
+        ("/v1/chat/moderations", json!({ "input": ["a"] }), "input"),
+        ("/v1/chat/moderations", json!({ "input": [[], []] }), "input"),
+        ("/v1/chat/moderations", json!({ "input": [{ "role": "king", "content": "a" }] }), "input"),
         ("/v1/moderations", json!({ "input": ["a", 7] }), "input"),
     ] {
         let error = read(path, body.clone()).unwrap_err();
@@ -106,7 +120,7 @@ fn requests_that_cannot_be_read_are_errors_that_name_the_field() {
     ] {
         assert!(read_task("/v1/audio/transcriptions", content_type, &body).is_err(), "{body:?}");
     }
-    assert_eq!(read("/v1/chat/moderations", json!({})).unwrap_err().status(), Some(404));
+    assert_eq!(read("/v1/chat/completions", json!({})).unwrap_err().status(), Some(404));
 }
 
 fn matches(schema: &str, body: &[u8]) {

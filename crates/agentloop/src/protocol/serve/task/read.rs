@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::{ServedTask, TaskForm, route_task};
 use crate::chat::{
-    ContentPart, ImageRequest, MediaFile, MessageContent, Modality, ModerateRequest, RerankRequest,
-    SpeechRequest, Task, Timestamps, TranscribeRequest,
+    ChatMessage, ContentPart, ImageRequest, MediaFile, MessageContent, Modality, ModerateRequest,
+    RerankRequest, SpeechRequest, Task, Timestamps, TranscribeRequest,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::DataUrl;
@@ -65,7 +65,9 @@ pub fn read_task(path: &str, content_type: &str, body: &Bytes) -> Result<ServedT
             Task::Transcribe(request)
         }
         Modality::Rerank => Task::Rerank(fields.rerank()?),
-        Modality::Moderation => Task::Moderate(fields.moderate()?),
+        Modality::Moderation => {
+            Task::Moderate(fields.moderate(path.ends_with("/chat/moderations"))?)
+        }
     };
     Ok(ServedTask { task, form, stream })
 }
@@ -292,8 +294,32 @@ impl Fields {
         Ok(request)
     }
 
-    fn moderate(&mut self) -> Result<ModerateRequest> {
+    /// Reads inputs, or at Mistral's path a conversation.
+    fn moderate(&mut self, is_conversation: bool) -> Result<ModerateRequest> {
         let wrong = |error| invalid("input", error);
+        if is_conversation {
+            let messages = match self.required::<Value>("input")? {
+                // One conversation, or a list with one.
+                Value::Array(mut items) if items.first().is_some_and(Value::is_array) => {
+                    if items.len() > 1 {
+                        return Err(invalid(
+                            "input",
+                            "only one conversation is moderated at a time",
+                        ));
+                    }
+                    items.swap_remove(0)
+                }
+                items => items,
+            };
+            let messages = Vec::<ChatMessage>::deserialize(messages).map_err(wrong)?;
+            if messages.is_empty() {
+                return Err(invalid("input", "the conversation has no messages"));
+            }
+            let model = self.take::<String>("model")?.unwrap_or_default();
+            let mut request = ModerateRequest::conversation(model, messages);
+            request.extra_body = self.rest()?;
+            return Ok(request);
+        }
         let input = match self.required::<Value>("input")? {
             Value::String(text) => vec![MessageContent::from(text)],
             Value::Array(items) if items.iter().all(Value::is_string) => {
