@@ -95,6 +95,12 @@ fn complete(mut call: Call, response: &TaskResponse, form: TaskForm) -> Response
     let record = &mut call.record;
     record.usage = response.usage().cloned();
     record.cost = response.cost().cloned();
+    if !can_be_written(response, form) {
+        let message = "the provider returned no times, which subtitles need";
+        let error = agentloop::Error::new(agentloop::ErrorKind::Protocol, message);
+        let error = error.with_hint("use the response_format json or text");
+        return refuse(call.record, call.api.protocol, failure::for_client(&error));
+    }
     record.is_complete = true;
     let served = write_task(response, form, u64::try_from(now()).unwrap_or_default());
     record.saw_bytes(served.body.len());
@@ -105,6 +111,15 @@ fn complete(mut call: Call, response: &TaskResponse, form: TaskForm) -> Response
     }
     headers::warn(shown.headers_mut(), response.warnings());
     shown
+}
+
+/// Returns whether the response has what its form needs: subtitles need times.
+fn can_be_written(response: &TaskResponse, form: TaskForm) -> bool {
+    match (response, form) {
+        (TaskResponse::Transcribe(response), TaskForm::Srt) => response.srt().is_some(),
+        (TaskResponse::Transcribe(response), TaskForm::Vtt) => response.vtt().is_some(),
+        _ => true,
+    }
 }
 
 /// Passes events on, or the audio alone.

@@ -11,13 +11,13 @@ use tokio::net::TcpListener;
 use crate::common::{CLIENTS, KEY, Stage, UPSTREAMS, chat, gateway_at};
 
 /// A server that sends one body, cut into pieces, and keeps the requests.
-struct Replay {
-    address: String,
+pub(crate) struct Replay {
+    pub(crate) address: String,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Replay {
-    async fn start(kind: &'static str, pieces: Vec<Vec<u8>>) -> Self {
+    pub(crate) async fn start(kind: &'static str, pieces: Vec<Vec<u8>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let requests = Arc::new(Mutex::new(Vec::new()));

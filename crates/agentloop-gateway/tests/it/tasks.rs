@@ -4,7 +4,8 @@ use agentloop_sim::Simulator;
 use http::Request;
 use serde_json::json;
 
-use crate::common::{KEY, Stage};
+use crate::common::{KEY, Stage, gateway_at};
+use crate::relay::Replay;
 
 /// Returns a form with a model and a file.
 fn form(model: &str, fields: &[(&str, &str)], file: &[u8]) -> Vec<u8> {
@@ -62,7 +63,15 @@ async fn every_modality_is_served_and_recorded() {
     let (status, text) = post_form(&stage, "/v1/audio/transcriptions", sent).await;
     assert!(status == 200 && text.contains("transcript.text.done"), "{status} {text}");
 
-    let records = stage.records.wait(6).await;
+    for (form_of_text, start) in
+        [("srt", "1\n00:00:00,000 --> "), ("vtt", "WEBVTT\n\n00:00:00.000 --> ")]
+    {
+        let sent = form("chat/transcribe", &[("response_format", form_of_text)], &audio);
+        let (status, text) = post_form(&stage, "/v1/audio/transcriptions", sent).await;
+        assert!(status == 200 && text.starts_with(start), "{status} {text}");
+    }
+
+    let records = stage.records.wait(8).await;
     assert!(records.iter().all(|record| record.status == 200 && record.is_complete), "{records:?}");
     assert_eq!(records[0].served.as_deref(), Some("chat/image"));
 }
@@ -124,4 +133,32 @@ async fn unfinished_images_are_passed_on_as_events() {
     assert_eq!(text.matches("image_generation.completed").count(), 1, "{text}");
     let records = stage.records.wait(1).await;
     assert!(records[0].is_complete, "{records:?}");
+}
+
+#[tokio::test]
+async fn subtitles_of_a_transcript_without_times_are_an_error_of_the_provider() {
+    let body = r#"{"text":"Hello","usage":{"type":"tokens","input_tokens":1,"output_tokens":2,"total_tokens":3}}"#;
+    let replay = Replay::start("application/json", vec![body.as_bytes().to_vec()]).await;
+    let (_gateway, server, records) = gateway_at(&replay.address, "").await;
+    for (form_of_text, status) in [("srt", 502), ("vtt", 502), ("text", 200)] {
+        use agentloop::transport::{HttpTransport, SendOptions, Transport as _};
+        let sent = form(
+            "chat/transcribe",
+            &[("response_format", form_of_text)],
+            b"RIFF\x04\0\0\0WAVEfmt ",
+        );
+        let request = Request::post(format!("http://{}/v1/audio/transcriptions", server.address()))
+            .header("authorization", format!("Bearer {KEY}"))
+            .header("content-type", "multipart/form-data; boundary=b")
+            .body(sent.into())
+            .unwrap();
+        let response = HttpTransport::new().send(request, SendOptions::default()).await.unwrap();
+        assert_eq!(response.status(), status, "{form_of_text}");
+        let shown = response.into_body().collect(1 << 20).await.unwrap();
+        let shown = String::from_utf8_lossy(&shown);
+        assert!(shown.contains(if status == 200 { "Hello" } else { "no times" }), "{shown}");
+    }
+    // The provider has worked, so the call is counted.
+    let records = records.wait(3).await;
+    assert!(records.iter().all(|record| record.completion == Some(2)), "{records:?}");
 }

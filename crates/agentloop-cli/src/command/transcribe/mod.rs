@@ -1,7 +1,5 @@
 //! `agentloop transcribe`: turns speech into text.
 
-mod subtitles;
-
 use std::path::{Path, PathBuf};
 
 use agentloop::{Timestamps, TranscribeEvent, TranscribeRequest, TranscribeResponse};
@@ -89,14 +87,13 @@ impl TextFormat {
 
     /// Returns the transcript in this form.
     fn write(self, response: &TranscribeResponse) -> Result<String, Failure> {
-        match self {
-            Self::Text => Ok(format!("{}\n", response.text.trim_end_matches(['\r', '\n']))),
-            Self::Srt | Self::Vtt if response.segments.is_empty() => Err(Failure::Response(
-                "the provider returned no times, which subtitles need".to_owned(),
-            )),
-            Self::Srt => Ok(subtitles::write_srt(&response.segments)),
-            Self::Vtt => Ok(subtitles::write_vtt(&response.segments)),
-        }
+        let text = match self {
+            Self::Text => Some(format!("{}\n", response.text.trim_end_matches(['\r', '\n']))),
+            Self::Srt => response.srt(),
+            Self::Vtt => response.vtt(),
+        };
+        let missing = "the provider returned no times, which subtitles need";
+        text.ok_or_else(|| Failure::Response(missing.to_owned()))
     }
 }
 

@@ -10,6 +10,7 @@ mod modality;
 mod moderate;
 mod rerank;
 mod speech;
+mod subtitles;
 mod transcribe;
 mod types;
 

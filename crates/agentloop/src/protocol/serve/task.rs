@@ -55,6 +55,14 @@ pub enum TaskForm {
     Verbose,
     /// A transcript as plain text.
     Text,
+    /// A transcript as subtitles in SubRip. It is empty if the transcript has no times: see [`TranscribeResponse::srt`].
+    ///
+    /// [`TranscribeResponse::srt`]: crate::TranscribeResponse::srt
+    Srt,
+    /// A transcript as subtitles in WebVTT. It is empty if the transcript has no times: see [`TranscribeResponse::vtt`].
+    ///
+    /// [`TranscribeResponse::vtt`]: crate::TranscribeResponse::vtt
+    Vtt,
 }
 
 /// The body of a response, and its media type.

@@ -73,6 +73,60 @@ fn unknown_fields_are_passed_on_and_known_ones_are_typed() {
 }
 
 #[test]
+fn transcripts_are_served_as_subtitles() {
+    let mut response = TranscribeResponse::new("m", "lab");
+    response.text = "Hello & goodbye".into();
+    let mut segment = TranscriptSegment::new(" Hello & goodbye", 0.0, 1.25);
+    segment.speaker = Some("A".into());
+    for (name, form, kind, expected) in [
+        (
+            "srt",
+            TaskForm::Srt,
+            "text/plain",
+            "1\n00:00:00,000 --> 00:00:01,250\nHello & goodbye\n\n",
+        ),
+        (
+            "vtt",
+            TaskForm::Vtt,
+            "text/vtt",
+            "WEBVTT\n\n00:00:00.000 --> 00:00:01.250\nHello &amp; goodbye\n\n",
+        ),
+    ] {
+        let body = form_of(name);
+        let served = read_task("/v1/audio/transcriptions", FORM, &body).unwrap();
+        assert_eq!(served.form, form);
+        let Task::Transcribe(request) = served.task else { panic!() };
+        // Subtitles need the times of segments, whatever times the client asked for.
+        assert_eq!(request.timestamps, [Timestamps::Segment]);
+        assert!(!request.extra_body.contains_key("response_format"));
+        response.segments = vec![segment.clone()];
+        let served = write_task(&TaskResponse::Transcribe(response.clone()), form, 7);
+        assert!(served.content_type.starts_with(kind), "{}", served.content_type);
+        assert_eq!(served.body, expected);
+        // Without times there are no subtitles; without a text there is nothing to show.
+        response.segments.clear();
+        assert_eq!((response.srt(), response.vtt()), (None, None));
+    }
+    let silence = TranscribeResponse::new("m", "lab");
+    assert_eq!(
+        (silence.srt().as_deref(), silence.vtt().as_deref()),
+        (Some(""), Some("WEBVTT\n\n"))
+    );
+    let error = read_task("/v1/audio/transcriptions", FORM, &form_of("ass")).unwrap_err();
+    assert_eq!((error.status(), error.param()), (Some(400), Some("response_format")));
+}
+
+/// Returns a form that asks for a transcript in that form.
+fn form_of(response_format: &str) -> Bytes {
+    form(&[
+        ("model", "whisper-1"),
+        ("timestamp_granularities[]", "word"),
+        ("response_format", response_format),
+        ("file", "RIFF"),
+    ])
+}
+
+#[test]
 fn requests_that_cannot_be_read_are_errors_that_name_the_field() {
     for (path, body, param) in [
         ("/v1/images/generations", json!({}), "prompt"),
@@ -110,7 +164,7 @@ fn requests_that_cannot_be_read_are_errors_that_name_the_field() {
     }
     for (content_type, body) in [
         (FORM, form(&[("model", "m")])),
-        (FORM, form(&[("file", "x"), ("response_format", "srt")])),
+        (FORM, form(&[("file", "x"), ("response_format", "ass")])),
         (FORM, form(&[("file", "x"), ("temperature", "warm")])),
         (FORM, form(&[("file", "x"), ("image", "x")])),
         (FORM, form(&[("file", "x")]).slice(..30)),

@@ -256,6 +256,10 @@ impl Fields {
         let form = match self.take::<String>("response_format")?.as_deref() {
             None | Some("json") => TaskForm::Usual,
             Some("text") => TaskForm::Text,
+            Some(subtitles @ ("srt" | "vtt")) => {
+                request.timestamps = vec![Timestamps::Segment];
+                if subtitles == "srt" { TaskForm::Srt } else { TaskForm::Vtt }
+            }
             Some("verbose_json" | "diarized_json") => {
                 if request.timestamps.is_empty() {
                     request.timestamps.push(Timestamps::Segment);
@@ -263,7 +267,8 @@ impl Fields {
                 TaskForm::Verbose
             }
             Some(other) => {
-                let why = format!("`{other}` is not supported; use json, text or verbose_json");
+                let why =
+                    format!("`{other}` is not supported; use json, text, verbose_json, srt or vtt");
                 return Err(invalid("response_format", why));
             }
         };

@@ -29,15 +29,24 @@ pub fn write_task(response: &TaskResponse, form: TaskForm, now: u64) -> ServedBo
             let content_type = response.mime_type.clone().into();
             return ServedBody { content_type, body: response.audio.clone() };
         }
-        TaskResponse::Transcribe(response) if form == TaskForm::Text => {
-            let content_type = "text/plain; charset=utf-8".into();
-            return ServedBody { content_type, body: response.text.clone().into() };
-        }
-        TaskResponse::Transcribe(response) => transcript(response, form),
+        TaskResponse::Transcribe(response) => match form {
+            TaskForm::Text => return plain("text/plain; charset=utf-8", response.text.clone()),
+            TaskForm::Srt => {
+                return plain("text/plain; charset=utf-8", response.srt().unwrap_or_default());
+            }
+            TaskForm::Vtt => {
+                return plain("text/vtt; charset=utf-8", response.vtt().unwrap_or_default());
+            }
+            TaskForm::Usual | TaskForm::Verbose => transcript(response, form),
+        },
         TaskResponse::Rerank(response) => ranking(response),
         TaskResponse::Moderate(response) => moderation(response),
     };
     ServedBody { content_type: "application/json".into(), body: value.to_string().into() }
+}
+
+fn plain(content_type: &'static str, text: String) -> ServedBody {
+    ServedBody { content_type: content_type.into(), body: text.into() }
 }
 
 /// Writes an event as a server-sent event.

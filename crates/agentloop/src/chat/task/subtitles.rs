@@ -1,15 +1,52 @@
-//! Writes subtitles.
+//! Subtitles of a transcript.
 
 use std::fmt::Write as _;
 
-use agentloop::TranscriptSegment;
+use super::{TranscribeResponse, TranscriptSegment};
+
+impl TranscribeResponse {
+    /// Returns the segments as subtitles in SubRip (`.srt`), or `None` if there is a text but no segment with times. Without a text there
+    /// are no subtitles, so the result is empty.
+    ///
+    /// ```
+    /// use agentloop::{TranscribeResponse, TranscriptSegment};
+    ///
+    /// let mut response = TranscribeResponse::new("m", "lab");
+    /// assert_eq!(response.srt().as_deref(), Some(""));
+    /// response.text = "Hello".to_owned();
+    /// assert_eq!(response.srt(), None);
+    /// response.segments = vec![TranscriptSegment::new("Hello", 0.0, 1.5)];
+    /// assert_eq!(response.srt().as_deref(), Some("1\n00:00:00,000 --> 00:00:01,500\nHello\n\n"));
+    /// ```
+    pub fn srt(&self) -> Option<String> {
+        self.has_times().then(|| write_srt(&self.segments))
+    }
+
+    /// Returns the segments as subtitles in WebVTT (`.vtt`), or `None` if there is a text but no segment with times.
+    ///
+    /// ```
+    /// use agentloop::{TranscribeResponse, TranscriptSegment};
+    ///
+    /// let mut response = TranscribeResponse::new("m", "lab");
+    /// response.segments = vec![TranscriptSegment::new("Hello", 0.0, 1.5)];
+    /// assert_eq!(response.vtt().as_deref(), Some("WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nHello\n\n"));
+    /// ```
+    pub fn vtt(&self) -> Option<String> {
+        self.has_times().then(|| write_vtt(&self.segments))
+    }
+
+    /// Returns whether the whole text has times. Silence has no text.
+    fn has_times(&self) -> bool {
+        !self.segments.is_empty() || self.text.trim().is_empty()
+    }
+}
 
 /// Times above this are not times of audio. It is 99 hours, the last that has two digits.
 const MAX_SECONDS: f64 = 99.0 * 3_600.0;
 
 /// Writes SubRip: numbered blocks, with a comma before the milliseconds. Players look for `-->` in every line, so a text cannot have it. There is
 /// no way to escape it.
-pub(super) fn write_srt(segments: &[TranscriptSegment]) -> String {
+fn write_srt(segments: &[TranscriptSegment]) -> String {
     let mut text = String::new();
     for (number, segment) in (1..).zip(segments) {
         // Writing to a `String` does not fail.
@@ -25,7 +62,7 @@ pub(super) fn write_srt(segments: &[TranscriptSegment]) -> String {
 }
 
 /// Writes WebVTT. `-->` cannot be part of a text there, and `&` and `<` begin markup.
-pub(super) fn write_vtt(segments: &[TranscriptSegment]) -> String {
+fn write_vtt(segments: &[TranscriptSegment]) -> String {
     let mut text = "WEBVTT\n\n".to_owned();
     for segment in segments {
         let words = one_block(&segment.text).replace('&', "&amp;").replace('<', "&lt;");
