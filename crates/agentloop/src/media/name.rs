@@ -58,6 +58,7 @@ const BY_NAME: &[(&str, &str)] = &[
     ("pcm", "audio/l16"),
     ("pcm", "audio/pcm"),
     ("pcm", "audio/pcm16"),
+    ("pcm", "audio/pcm_s16le"),
 ];
 
 /// Returns the media type of a file name or a URL by its extension. A query and a fragment are ignored.

@@ -70,6 +70,8 @@ fn names_tell_what_they_end_in_and_queries_do_not_count() {
     assert_eq!(extension_of("image/jpeg"), Some("jpg"));
     assert_eq!(extension_of("AUDIO/MP3; x=1"), Some("mp3"));
     assert_eq!(extension_of("image/*"), None);
+    // As local-tts-studio 1.0.0 names raw samples.
+    assert_eq!(extension_of("audio/pcm_s16le"), Some("pcm"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::chat::{ExtraHeaders, MediaFile, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::media::{DataUrl, MediaKind, extension_of, settle};
+use crate::media::{DataUrl, MediaKind, extension_of, mime_of_name, settle};
 use crate::protocol::json::ObjectWriter;
 use crate::protocol::multipart::Form;
 use crate::protocol::{Encoded, ToolNames, headers};
@@ -100,10 +100,14 @@ impl<'a> TaskBody<'a> {
             return Err(no_bytes(self.provider, file, kind));
         }
         let mime_type = mime_type(file, kind)?;
-        let filename = match &file.filename {
-            Some(name) if !name.is_empty() => Cow::Borrowed(name.as_str()),
-            // Providers derive the format from the extension.
-            _ => Cow::Owned(format!("{kind}.{}", extension_of(&mime_type).unwrap_or("bin"))),
+        // Providers derive the format from the extension, so a name without a known one gets that of the content.
+        let extension = extension_of(&mime_type);
+        let filename = match (file.filename.as_deref().filter(|name| !name.is_empty()), extension) {
+            (None, extension) => Cow::Owned(format!("{kind}.{}", extension.unwrap_or("bin"))),
+            (Some(name), Some(end)) if mime_of_name(name).is_none() => {
+                Cow::Owned(format!("{name}.{end}"))
+            }
+            (Some(name), _) => Cow::Borrowed(name),
         };
         self.fixed.push(name.trim_end_matches("[]"));
         if let Out::Form(form) = &mut self.out {

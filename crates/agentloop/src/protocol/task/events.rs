@@ -148,6 +148,8 @@ impl TaskDecoder {
                 if self.modality == Modality::Transcription =>
             {
                 let delta = head.delta.non_empty().or(head.text.non_empty()).unwrap_or_default();
+                // As in a complete response, the space before the first word is left out.
+                let delta = if self.text.is_empty() { delta.trim_start() } else { delta };
                 if !delta.is_empty() {
                     self.hold(delta.len())?;
                     self.text.push_str(delta);

@@ -58,7 +58,7 @@ pub(crate) fn decode(
     match task {
         Task::Image(request) => image::decode(&reader, request),
         Task::Speech(request) => speech::decode(&reader, request),
-        Task::Transcribe(_) => transcribe::decode(&reader),
+        Task::Transcribe(request) => transcribe::decode(&reader, request),
         Task::Rerank(request) => rerank::decode(&reader, request),
         Task::Moderate(request) => moderate::decode(&reader, request),
     }

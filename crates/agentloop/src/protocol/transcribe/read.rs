@@ -2,11 +2,15 @@
 
 use serde::Deserialize;
 
-use crate::chat::{TaskResponse, TranscribeResponse, TranscriptSegment, TranscriptWord};
+use crate::chat::{
+    TaskResponse, Timestamps, TranscribeRequest, TranscribeResponse, TranscriptSegment,
+    TranscriptWord, Warning, WarningKind,
+};
 use crate::error::Result;
 use crate::protocol::ReportedCost;
 use crate::protocol::lenient::{Float, Many, Object, Text};
 use crate::protocol::task::{Reader, TaskDecoded, WireUsage};
+use crate::provider::quirks::TranscriptionForm;
 
 /// A transcript as providers write it, complete or in the last event of a stream.
 #[derive(Default, Deserialize)]
@@ -62,10 +66,13 @@ struct Word<'a> {
 
 impl Wire<'_> {
     /// Returns the response, with the cost that the provider names.
+    ///
+    /// Whisper puts a space before each word. Some servers leave it there (faster-whisper-server 0.0.3 before the text, open-asr-server
+    /// 0.3.0 before each word; seen on 2026-11-18), OpenAI does not.
     pub(in crate::protocol) fn response(self) -> (TranscribeResponse, ReportedCost) {
         let usage = self.usage.0.unwrap_or_default();
         let mut response = TranscribeResponse {
-            text: self.text.0.unwrap_or_default().into_owned(),
+            text: self.text.0.unwrap_or_default().trim_start().to_owned(),
             model: self.model.into_non_empty().unwrap_or_default().into_owned(),
             ..TranscribeResponse::default()
         };
@@ -87,17 +94,46 @@ impl Wire<'_> {
         }
         for word in self.words.map(|words| words.0).unwrap_or_default() {
             let (Some(start), Some(end)) = (word.start.0, word.end.0) else { continue };
-            response.words.push(TranscriptWord::new(word.word.0.unwrap_or_default(), start, end));
+            let text = word.word.0.unwrap_or_default();
+            response.words.push(TranscriptWord::new(text.trim(), start, end));
         }
         response.usage = usage.tokens();
         (response, usage.cost())
     }
 }
 
-pub(in crate::protocol) fn decode(reader: &Reader<'_>) -> Result<TaskDecoded> {
+/// Warns of times that were requested and did not arrive. faster-whisper-server 0.0.3, for example, ignores the request for those of
+/// words (seen on 2026-11-18).
+fn warn_of_missing_times(asked: &[Timestamps], response: &mut TranscribeResponse) {
+    // Silence has no times.
+    if response.text.trim().is_empty() {
+        return;
+    }
+    for (pieces, name, is_missing) in [
+        (Timestamps::Word, "words", response.words.is_empty()),
+        (Timestamps::Segment, "segments", response.segments.is_empty()),
+    ] {
+        if is_missing && asked.contains(&pieces) {
+            let message = format!("timestamps: the provider returned no times of {name}");
+            response.warnings.push(Warning::new(WarningKind::Response, "timestamps", message));
+        }
+    }
+}
+
+/// Returns the times that the call for the transcript asks the provider for.
+fn asked_times(form: TranscriptionForm, request: &TranscribeRequest) -> Vec<Timestamps> {
+    let has_words = form != TranscriptionForm::Segments && !request.translate;
+    let asked = request.timestamps.iter().copied();
+    asked.filter(|pieces| has_words || *pieces != Timestamps::Word).collect()
+}
+
+pub(in crate::protocol) fn decode(
+    reader: &Reader<'_>,
+    request: &TranscribeRequest,
+) -> Result<TaskDecoded> {
     let bare = crate::protocol::json::bare(reader.body);
-    // `response_format` may have been set to text.
-    if reader.mime() == "text/plain" && !bare.starts_with(b"{") {
+    // `response_format` may have been set to text or to subtitles.
+    if matches!(reader.mime().as_str(), "text/plain" | "text/vtt") && !bare.starts_with(b"{") {
         let text = String::from_utf8_lossy(bare).into_owned();
         let response = TranscribeResponse { text, ..TranscribeResponse::default() };
         let cost = ReportedCost::Absent;
@@ -107,6 +143,8 @@ pub(in crate::protocol) fn decode(reader: &Reader<'_>) -> Result<TaskDecoded> {
     if wire.text.0.is_none() {
         return Err(reader.broken("the response has no text"));
     }
-    let (response, cost) = wire.response();
+    let (mut response, cost) = wire.response();
+    let form = reader.provider.quirks.tasks.transcription;
+    warn_of_missing_times(&asked_times(form, request), &mut response);
     Ok(TaskDecoded { response: TaskResponse::Transcribe(response), cost })
 }

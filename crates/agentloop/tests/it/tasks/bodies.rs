@@ -189,6 +189,8 @@ async fn transcripts_are_requested_in_the_form_of_each_provider() {
         let dropped: Vec<(String, WarningKind)> = response
             .warnings
             .iter()
+            // The response here has no times, which is another warning.
+            .filter(|warning| warning.kind != WarningKind::Response)
             .map(|warning| (warning.subject.clone().unwrap(), warning.kind))
             .collect();
         (sent.uri().path().to_owned(), text, dropped)
@@ -239,6 +241,98 @@ async fn transcripts_are_requested_in_the_form_of_each_provider() {
     let by_url =
         TranscribeRequest::new("openai/whisper-1", MediaFile::from_url("https://a.test/a.wav"));
     assert!(ai.transcribe(by_url).await.unwrap_err().hint().is_some());
+}
+
+/// Found with real audio on 2026-11-18: OpenAI and other servers derive the format from the name alone.
+#[tokio::test]
+async fn a_file_name_without_a_known_extension_gets_that_of_the_content() {
+    for (name, sent_as) in [
+        ("recording", "recording.wav"),
+        ("talk.2026-11-18", "talk.2026-11-18.wav"),
+        ("weird.bin", "weird.bin.wav"),
+        ("dots...", "dots....wav"),
+        ("", "audio.wav"),
+        // A known extension stays, also if the content is of another kind.
+        ("a.WAV", "a.WAV"),
+        ("a.mp3", "a.mp3"),
+    ] {
+        let fake = Fake::new([Reply::json(r#"{"text":"Hello"}"#)]);
+        let audio = MediaFile::new(name, wav().data);
+        let request = TranscribeRequest::new("openai/whisper-1", audio);
+        let response = client(&fake, Provider::openai()).transcribe(request).await.unwrap();
+        assert!(response.warnings.is_empty(), "{:?}", response.warnings);
+        let sent = String::from_utf8_lossy(fake.requests().remove(0).body()).into_owned();
+        assert!(sent.contains(&format!("filename=\"{sent_as}\"")), "{name}: {sent}");
+    }
+    // Of content that is not known, the name is all there is.
+    let fake = Fake::new([Reply::json(r#"{"text":"Hello"}"#)]);
+    let audio = MediaFile::new("a.amr", &b"#!AMR\n\x3c\x91\xff\0"[..]);
+    let request = TranscribeRequest::new("openai/whisper-1", audio);
+    client(&fake, Provider::openai()).transcribe(request).await.unwrap();
+    let sent = String::from_utf8_lossy(fake.requests().remove(0).body()).into_owned();
+    assert!(sent.contains("filename=\"a.amr\""), "{sent}");
+}
+
+/// Found on 2026-11-18: faster-whisper-server leaves the space before the text, open-asr-server that before each word.
+#[tokio::test]
+async fn transcripts_do_not_begin_with_the_space_that_whisper_puts_before_words() {
+    let body = r#"{"text":" Hello there ","words":[{"word":" Hello","start":0,"end":1},{"word":"there. ","start":1,"end":2}],
+        "segments":[{"text":" Hello there","start":0,"end":2}]}"#;
+    let fake = Fake::new([Reply::json(body)]);
+    let ai = client(&fake, Provider::openai());
+    let response = ai.transcribe(TranscribeRequest::new("openai/x", wav())).await.unwrap();
+    assert_eq!(response.text, "Hello there ");
+    let words: Vec<&str> = response.words.iter().map(|word| word.word.as_str()).collect();
+    assert_eq!(words, ["Hello", "there."]);
+    // Segments are joined to the text, so they are as the provider wrote them.
+    assert_eq!(response.segments[0].text, " Hello there");
+}
+
+/// Found on 2026-11-18: faster-whisper-server ignores the request for the times of words.
+#[tokio::test]
+async fn times_that_were_requested_and_did_not_arrive_are_a_warning() {
+    use Timestamps::{Segment, Word};
+    let warnings = async |provider: Provider, model: &str, asked: &[Timestamps], body: &str| {
+        let fake = Fake::new([Reply::json(body)]);
+        let request = TranscribeRequest::new(model, wav()).timestamps(asked.iter().copied());
+        let response = client(&fake, provider).transcribe(request).await.unwrap();
+        let found = response.warnings.into_iter();
+        let found = found.filter(|warning| warning.kind == WarningKind::Response);
+        found.map(|warning| warning.message).collect::<Vec<_>>()
+    };
+    let (words, segments) = (
+        r#""words":[{"word":"a","start":0,"end":1}]"#,
+        r#""segments":[{"text":"a","start":0,"end":1}]"#,
+    );
+    for (asked, body, count) in [
+        (&[Word, Segment][..], format!(r#"{{"text":"a",{words},{segments}}}"#), 0),
+        (&[Word, Segment], format!(r#"{{"text":"a",{segments}}}"#), 1),
+        (&[Word, Segment], r#"{"text":"a","words":null,"segments":[{"text":"a"}]}"#.to_owned(), 2),
+        (&[Segment], format!(r#"{{"text":"a",{words}}}"#), 1),
+        (&[], r#"{"text":"a"}"#.to_owned(), 0),
+        // Silence has no times.
+        (&[Word, Segment], r#"{"text":" "}"#.to_owned(), 0),
+    ] {
+        let found = warnings(Provider::openai(), "openai/x", asked, &body).await;
+        assert_eq!(found.len(), count, "{asked:?} {body}: {found:?}");
+    }
+    // Mistral is not asked for the times of words, which is a warning of its own.
+    let body = format!(r#"{{"text":"a",{segments}}}"#);
+    assert!(warnings(Provider::mistral(), "mistral/x", &[Word], &body).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_transcript_can_be_requested_as_text_or_subtitles_of_the_provider() {
+    for (kind, body) in [
+        ("text/plain; charset=utf-8", "1\n00:00:00,000 --> 00:00:01,000\nHello\n"),
+        ("text/vtt; charset=utf-8", "WEBVTT\n\n00:00:00.000 --> 00:00:01.000\nHello\n"),
+    ] {
+        let headers = vec![("content-type", kind)];
+        let fake = Fake::new([Reply { headers, ..Reply::json(body) }]);
+        let request = TranscribeRequest::new("openai/x", wav()).extra("response_format", "vtt");
+        let response = client(&fake, Provider::openai()).transcribe(request).await.unwrap();
+        assert_eq!(response.text, body.trim_end(), "{kind}");
+    }
 }
 
 #[tokio::test]

@@ -243,3 +243,23 @@ async fn events_are_requested_only_with_unfinished_images() {
     assert!(bodies[0].get("stream").is_none() && bodies[1].get("stream").is_none());
     assert_eq!((&bodies[2]["stream"], &bodies[2]["partial_images"]), (&true.into(), &2.into()));
 }
+
+/// Found on 2026-11-18 with Whisper behind servers that leave the space before the first word.
+#[tokio::test]
+async fn the_space_before_the_first_word_is_left_out_of_streams_too() {
+    let sent = "data: {\"type\":\"transcript.text.delta\",\"delta\":\" \"}\n\n\
+        data: {\"type\":\"transcript.text.delta\",\"delta\":\" Hello\"}\n\n\
+        data: {\"type\":\"transcript.text.delta\",\"delta\":\" there\"}\n\n\
+        data: {\"type\":\"transcript.text.done\",\"text\":\"  Hello there\"}\n\n";
+    let (events, error) = events(&[sent]).await;
+    assert_eq!(error, None);
+    let mut text = String::new();
+    for event in events {
+        match event {
+            TranscribeEvent::Text { text: delta } => text += &delta,
+            TranscribeEvent::Done { response } => assert_eq!(response.text, "Hello there"),
+            _ => {}
+        }
+    }
+    assert_eq!(text, "Hello there");
+}
