@@ -82,7 +82,10 @@ impl Carrier {
     pub fn new(client: Protocol, upstream: Protocol) -> Self {
         // The wires of Gemini and Ollama have no calls in pieces.
         let holds_calls = matches!(client, Protocol::Gemini | Protocol::Ollama)
-            || matches!(upstream, Protocol::OpenAiResponses | Protocol::Gemini);
+            || matches!(
+                upstream,
+                Protocol::OpenAiResponses | Protocol::Gemini | Protocol::GeminiInteractions
+            );
         let returns_thinking =
             matches!(client, Protocol::Anthropic | Protocol::OpenAiResponses | Protocol::Bedrock);
         Self { client, holds_calls, returns_thinking, model: String::new(), choices: Vec::new() }
@@ -466,7 +469,10 @@ impl Carrier {
                 text.provider_state = signed(&entries);
                 text.provider_state.is_some().then_some(ResponsePart::Text(text))
             }
-            Protocol::OpenAiChat | Protocol::Ollama | Protocol::Cohere => None,
+            Protocol::OpenAiChat
+            | Protocol::Ollama
+            | Protocol::Cohere
+            | Protocol::GeminiInteractions => None,
         }
     }
 }

@@ -85,7 +85,10 @@ fn expected() -> Vec<ContentPart> {
 /// Returns the parts that return through a client of this API. Chat completions have no place after the last call.
 fn expected_of(client: Protocol) -> Vec<ContentPart> {
     let mut parts = expected();
-    if matches!(client, Protocol::OpenAiChat | Protocol::Ollama | Protocol::Cohere) {
+    if matches!(
+        client,
+        Protocol::OpenAiChat | Protocol::Ollama | Protocol::Cohere | Protocol::GeminiInteractions
+    ) {
         parts.pop();
     }
     parts

@@ -34,6 +34,9 @@ pub enum Protocol {
     /// Amazon Bedrock's Converse.
     #[serde(rename = "bedrock")]
     Bedrock,
+    /// Gemini's Interactions API.
+    #[serde(rename = "gemini_interactions")]
+    GeminiInteractions,
 }
 
 impl Protocol {
@@ -46,6 +49,7 @@ impl Protocol {
         Self::Ollama,
         Self::Cohere,
         Self::Bedrock,
+        Self::GeminiInteractions,
     ];
 
     /// Returns the name that configuration and the command line use.
@@ -81,6 +85,7 @@ impl Protocol {
             Self::Ollama => &OLLAMA,
             Self::Cohere => &COHERE,
             Self::Bedrock => &BEDROCK,
+            Self::GeminiInteractions => &GEMINI_INTERACTIONS,
         }
     }
 }
@@ -285,3 +290,6 @@ const BEDROCK: ProtocolFacts = ProtocolFacts {
     sends_made_media: false,
     reads_own_urls: false,
 };
+
+/// The same models as generateContent, which counts their tokens.
+const GEMINI_INTERACTIONS: ProtocolFacts = ProtocolFacts { name: "gemini_interactions", ..GEMINI };

@@ -9,7 +9,7 @@ use crate::chat::{
     ChatMessage, CodeExecutionPart, CodeOutcome, CodeResultPart, ContentPart, MessageContent,
     ProviderState, Role, Warning, WarningKind,
 };
-use crate::protocol::{Rules, is_item};
+use crate::protocol::{Rules, StateForm, is_item, is_step};
 
 /// What happens to a part.
 enum Fate {
@@ -123,9 +123,24 @@ fn fate(part: &ContentPart, message: &ChatMessage, rules: &Rules<'_>) -> Fate {
             {
                 Fate::Goes
             }
-            _ if rules.items => Fate::Stays,
-            ContentPart::Opaque(opaque) if is_item(&opaque.data) => Fate::Goes,
-            part if state(part).is_some_and(|state| is_foreign_item(&state.data)) => Fate::Stripped,
+            ContentPart::Opaque(opaque) if is_of_other_form(&opaque.data, rules.state) => {
+                Fate::Goes
+            }
+            // The signature of a step means nothing without the step.
+            ContentPart::Thinking(_)
+                if rules.state != StateForm::Steps
+                    && state(part).is_some_and(|state| is_step(&state.data)) =>
+            {
+                Fate::Goes
+            }
+            // A call of a tool without a schema exists in two protocols.
+            part if state(part).is_some_and(|state| {
+                is_of_other_form(&state.data, rules.state)
+                    && state.data["type"] != "custom_tool_call"
+            }) =>
+            {
+                Fate::Stripped
+            }
             _ => Fate::Stays,
         };
     }
@@ -147,10 +162,13 @@ fn fate(part: &ContentPart, message: &ChatMessage, rules: &Rules<'_>) -> Fate {
     }
 }
 
-/// Returns whether an item means nothing in the other protocols of its provider. A call of a tool without a schema
-/// exists in two of them.
-fn is_foreign_item(data: &Value) -> bool {
-    is_item(data) && data["type"] != "custom_tool_call"
+/// Returns whether state is an item or a step that means nothing in the protocol of the target.
+fn is_of_other_form(data: &Value, form: StateForm) -> bool {
+    match form {
+        StateForm::Fields => is_item(data) || is_step(data),
+        StateForm::Items => is_step(data),
+        StateForm::Steps => is_item(data),
+    }
 }
 
 /// Calls `$body` with `$part` bound to the contents of the part, for the kinds that carry state.

@@ -35,6 +35,10 @@ mod free_text;
 mod function_tool;
 #[cfg(feature = "gemini")]
 mod gemini;
+#[cfg(feature = "gemini-interactions")]
+mod gemini_interactions;
+#[cfg(any(feature = "gemini", feature = "gemini-interactions"))]
+mod google;
 mod headers;
 mod image;
 mod json;
@@ -75,7 +79,7 @@ pub(crate) use codec::{
     Call, ChatDecoder, Codec, Decode, DecodeContext, Encoded, Flow, Frame, ModelPage,
 };
 pub(crate) use conversation::{
-    IdPattern, NamePattern, Order, Prepared, Rules, Shown, ToolNames, is_item,
+    IdPattern, NamePattern, Order, Prepared, Rules, Shown, StateForm, ToolNames, is_item, is_step,
 };
 pub(crate) use cost::ReportedCost;
 pub(crate) use embed::{Embedded, check_lengths};
@@ -102,6 +106,8 @@ pub(crate) fn codec(protocol: Protocol) -> &'static dyn Codec {
         Protocol::Cohere => &cohere::Cohere,
         #[cfg(feature = "bedrock")]
         Protocol::Bedrock => &bedrock::Bedrock,
+        #[cfg(feature = "gemini-interactions")]
+        Protocol::GeminiInteractions => &gemini_interactions::GeminiInteractions,
         #[allow(unreachable_patterns, reason = "unless a protocol is not compiled in")]
         other => missing::Missing::of(other),
     }

@@ -18,6 +18,8 @@ struct Head<'a> {
     finish_reason: Option<IgnoredAny>,
     #[serde(rename = "stopReason")]
     stop_reason: Option<IgnoredAny>,
+    #[serde(borrow, default)]
+    event_type: Text<'a>,
 }
 
 /// In how many bytes the headers of the first frame are.
@@ -37,10 +39,13 @@ pub(crate) fn protocol_of(body: &[u8]) -> Option<Protocol> {
     let head = values.next()?.ok()?;
     let object = head.object.non_empty().unwrap_or_default();
     let kind = head.kind.non_empty().unwrap_or_default();
+    let event = head.event_type.non_empty().unwrap_or_default();
     if head.choices.is_some() || object.starts_with("chat.completion") {
         Some(Protocol::OpenAiChat)
     } else if object == "response" || kind.starts_with("response.") {
         Some(Protocol::OpenAiResponses)
+    } else if object == "interaction" || event.starts_with("interaction.") {
+        Some(Protocol::GeminiInteractions)
     } else if kind == "message" || kind == "message_start" {
         Some(Protocol::Anthropic)
     } else if head.done.is_some() {
@@ -68,6 +73,14 @@ mod tests {
                 Some(Protocol::OpenAiResponses),
             ),
             (r#" {"object":"response","output":[]}"#, Some(Protocol::OpenAiResponses)),
+            (
+                r#"{"id":"v1_1","status":"completed","steps":[],"object":"interaction"}"#,
+                Some(Protocol::GeminiInteractions),
+            ),
+            (
+                "event: interaction.created\ndata: {\"event_type\":\"interaction.created\"}\n\n",
+                Some(Protocol::GeminiInteractions),
+            ),
             (r#"{"type":"message","role":"assistant"}"#, Some(Protocol::Anthropic)),
             (r#"{"model":"m","message":{"content":"a"},"done":false}"#, Some(Protocol::Ollama)),
             (r#"{"id":"1","message":{},"finish_reason":"COMPLETE"}"#, Some(Protocol::Cohere)),

@@ -222,6 +222,23 @@ impl Provider {
         })
     }
 
+    /// Creates a provider that speaks Gemini's Interactions API. `base_url` is the part before `/interactions`.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Provider};
+    ///
+    /// let lab = Provider::interactions_compatible("lab", "https://gemini.example.com/v1beta").key_env("LAB_KEY");
+    /// let ai = AgentLoop::builder().provider(lab).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn interactions_compatible(
+        name: impl Into<Cow<'static, str>>,
+        base_url: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { protocol: Protocol::GeminiInteractions, ..Self::gemini_compatible(name, base_url) }
+            .modalities([])
+    }
+
     /// Creates a provider that speaks Ollama's own API. `base_url` is the part before `/api/chat`. A base URL that ends in `/api`, or
     /// in `/v1` like that of the server's OpenAI endpoint, leads to the same calls.
     ///
@@ -302,6 +319,7 @@ impl Provider {
             Protocol::Ollama => Self::ollama_compatible(name, base_url),
             Protocol::Cohere => Self::cohere_compatible(name, base_url),
             Protocol::Bedrock => Self::bedrock_compatible(name, base_url),
+            Protocol::GeminiInteractions => Self::interactions_compatible(name, base_url),
         }
     }
 

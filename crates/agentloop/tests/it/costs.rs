@@ -8,7 +8,7 @@ use agentloop::{
 };
 use agentloop_sim::{Ledger, Simulator};
 
-const PROTOCOLS: [Protocol; 7] = [
+const PROTOCOLS: [Protocol; 8] = [
     Protocol::OpenAiChat,
     Protocol::OpenAiResponses,
     Protocol::Anthropic,
@@ -16,6 +16,7 @@ const PROTOCOLS: [Protocol; 7] = [
     Protocol::Ollama,
     Protocol::Cohere,
     Protocol::Bedrock,
+    Protocol::GeminiInteractions,
 ];
 
 /// A dollar for a thousand tokens read, two for a thousand written.

@@ -8,7 +8,7 @@ use agentloop::{ChatResponse, Citation, ErrorKind, ResponsePart};
 use support::{Wire, decode};
 
 /// The protocols that have fixtures, with a provider for each, and the finish reason of a stream.
-fn protocols() -> [(&'static str, Wire, &'static str); 6] {
+fn protocols() -> [(&'static str, Wire, &'static str); 7] {
     [
         ("openai_chat", Wire::of("openai"), "\"finish_reason\": \""),
         // The last event does.
@@ -17,7 +17,12 @@ fn protocols() -> [(&'static str, Wire, &'static str); 6] {
         ("ollama", ollama(), "\"done\":true"),
         ("cohere", Wire::of("cohere"), "\"finish_reason\":\""),
         ("bedrock", Wire::of("bedrock"), "messageStop"),
+        ("gemini_interactions", interactions(), "event: interaction.completed"),
     ]
+}
+
+fn interactions() -> Wire {
+    Wire { protocol: Some(agentloop::Protocol::GeminiInteractions), ..Wire::of("google") }
 }
 
 fn ollama() -> Wire {
@@ -216,6 +221,11 @@ fn fixtures_of_cohere_read_as_a_person_expects() {
 #[test]
 fn fixtures_of_bedrock_read_as_a_person_expects() {
     insta::assert_snapshot!(shown("bedrock", &Wire::of("bedrock")));
+}
+
+#[test]
+fn fixtures_of_interactions_read_as_a_person_expects() {
+    insta::assert_snapshot!(shown("gemini_interactions", &interactions()));
 }
 
 #[test]

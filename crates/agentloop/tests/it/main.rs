@@ -42,6 +42,7 @@ mod fixtures;
 mod fuzzed;
 mod gemini_encode;
 mod gemini_fixtures;
+mod interactions;
 mod kept_content;
 mod limits;
 mod logger;

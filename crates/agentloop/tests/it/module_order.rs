@@ -151,8 +151,16 @@ fn a_module_imports_only_modules_before_it() {
 }
 
 /// The folders of the protocols, in `src/protocol`.
-const PROTOCOLS: &[&str] =
-    &["anthropic", "bedrock", "cohere", "gemini", "ollama", "openai_chat", "openai_responses"];
+const PROTOCOLS: &[&str] = &[
+    "anthropic",
+    "bedrock",
+    "cohere",
+    "gemini",
+    "gemini_interactions",
+    "ollama",
+    "openai_chat",
+    "openai_responses",
+];
 
 #[test]
 fn a_protocol_does_not_import_another() {

@@ -76,14 +76,15 @@ fn rules() -> impl Strategy<Value = Rules<'static>> {
     let ids = select(vec![IdPattern::Any, IdPattern::NineAlphanumeric, IdPattern::Word]);
     let names = select(vec![NamePattern::Word64, NamePattern::Word128, NamePattern::Dotted128]);
     let order = select(vec![0, 1, 2, 3]);
-    let rest = (any::<bool>(), any::<bool>(), order);
-    (ids, names, rest).prop_map(|(ids, names, (items, thinking_as_text, order))| Rules {
+    let forms = select(vec![StateForm::Fields, StateForm::Items, StateForm::Steps]);
+    let rest = (forms, any::<bool>(), order);
+    (ids, names, rest).prop_map(|(ids, names, (state, thinking_as_text, order))| Rules {
         provider: &HERE,
         model: "m",
         ids,
         names,
         thinking_as_text,
-        items,
+        state,
         order: &ORDERS[order],
     })
 }

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use super::prepare;
 use crate::chat::{ChatMessage, ChatRequest, ContentPart, Origin, ToolCallPart, WarningKind};
-use crate::protocol::{IdPattern, NamePattern, Order, Prepared, Rules, Shown};
+use crate::protocol::{IdPattern, NamePattern, Order, Prepared, Rules, Shown, StateForm};
 use crate::provider::Provider;
 
 static ANY_ORDER: Order = Order { assistant_after_tool: None, longest_id: None };
@@ -25,7 +25,7 @@ static RULES: LazyLock<Rules<'static>> = LazyLock::new(|| Rules {
     ids: IdPattern::Any,
     names: NamePattern::Word64,
     thinking_as_text: true,
-    items: false,
+    state: StateForm::Fields,
     order: &ANY_ORDER,
 });
 

@@ -26,7 +26,7 @@ use bytes::Bytes;
 #[cfg(feature = "serve")]
 use super::Call;
 use super::codec::{Codec, delegate};
-use super::{IdPattern, NamePattern, Order, Rules};
+use super::{IdPattern, NamePattern, Order, Rules, StateForm};
 use crate::chat::ChatRequest;
 use crate::provider::Provider;
 use crate::provider::model::ModelTraits;
@@ -44,7 +44,15 @@ impl Codec for Anthropic {
         order: &'a Order,
     ) -> Rules<'a> {
         let (ids, names) = (IdPattern::Word, NamePattern::Word128);
-        Rules { provider, model, ids, names, thinking_as_text: false, items: false, order }
+        Rules {
+            provider,
+            model,
+            ids,
+            names,
+            thinking_as_text: false,
+            state: StateForm::Fields,
+            order,
+        }
     }
 
     delegate!(shows, encode, place, decoder, models, server);

@@ -24,7 +24,7 @@ mod wire;
 use http::Uri;
 
 use super::codec::{Codec, delegate};
-use super::{IdPattern, NamePattern, Order, Rules};
+use super::{IdPattern, NamePattern, Order, Rules, StateForm};
 use crate::chat::ChatRequest;
 use crate::error::Result;
 use crate::percent;
@@ -51,7 +51,7 @@ impl Codec for Bedrock {
             },
             names: NamePattern::Word64,
             thinking_as_text: false,
-            items: false,
+            state: StateForm::Fields,
             order,
         }
     }

@@ -21,7 +21,7 @@ mod usage;
 mod wire;
 
 use super::codec::{Codec, delegate};
-use super::{IdPattern, NamePattern, Order, Rules, Shown};
+use super::{IdPattern, NamePattern, Order, Rules, Shown, StateForm};
 use crate::chat::ContentPart;
 use crate::provider::Provider;
 
@@ -36,7 +36,15 @@ impl Codec for Cohere {
         order: &'a Order,
     ) -> Rules<'a> {
         let (ids, names) = (IdPattern::Any, NamePattern::Word64);
-        Rules { provider, model, ids, names, thinking_as_text: true, items: false, order }
+        Rules {
+            provider,
+            model,
+            ids,
+            names,
+            thinking_as_text: true,
+            state: StateForm::Fields,
+            order,
+        }
     }
 
     fn shows(&self, part: &ContentPart, provider: &Provider) -> Shown {

@@ -8,7 +8,7 @@ mod shown;
 
 use std::borrow::Cow;
 
-pub(crate) use items::is_item;
+pub(crate) use items::{is_item, is_step};
 pub(crate) use names::{NamePattern, ToolNames};
 pub(crate) use shown::Shown;
 
@@ -28,10 +28,21 @@ pub(crate) struct Rules<'a> {
     pub(crate) names: NamePattern,
     /// Whether thinking is sent back as text. If so, thinking of an unknown provider can be sent too.
     pub(crate) thinking_as_text: bool,
-    /// Whether the protocol takes the items of the Responses protocol. The provider's other protocols cannot read them.
-    pub(crate) items: bool,
+    /// The form in which the protocol takes state. The provider's other protocols cannot read it.
+    pub(crate) state: StateForm,
     /// The order of messages and the length of ids that the model takes.
     pub(crate) order: &'a Order,
+}
+
+/// The form of the state that a protocol sends back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StateForm {
+    /// Fields of the parts.
+    Fields,
+    /// The items of the Responses protocol.
+    Items,
+    /// The steps of the Interactions API.
+    Steps,
 }
 
 /// The ids of tool calls that a provider takes.

@@ -1,15 +1,11 @@
 //! The sources of the text. Offsets in bytes of one part become offsets in characters.
 
-mod offsets;
-
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::mem::size_of;
 use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
-
-use offsets::Texts;
 
 use crate::chat::{
     Citation, FileCitation, OpaqueCitation, ProviderState, UrlCitation, Weight as _,
@@ -18,6 +14,7 @@ use crate::error::Result;
 use crate::limits::MAX_RESPONSE_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
+use crate::protocol::google::offsets::Texts;
 
 /// Where a part of the wire went.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,10 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use super::parts::{
-    self, Arguments, Call, CallResult, Content, Fields, Part, arguments, part, plain, response,
-};
-use super::thinking;
+use super::parts::{Call, CallResult, Content, Fields, Part, part, plain, response};
 use crate::chat::{
     ChatMessage, CodeOutcome, ContentPart, MessageContent, ProviderState, Role, TextPart,
     ToolCallPart, Warning, WarningKind,
@@ -15,6 +12,9 @@ use crate::chat::{
 use crate::error::Result;
 use crate::media::Refusal;
 use crate::protocol::ToolNames;
+use crate::protocol::google::arguments::{Arguments, arguments};
+use crate::protocol::google::media;
+use crate::protocol::google::thinking::knows_levels;
 use crate::protocol::messages::{Lacks, warning};
 use crate::provider::Provider;
 use crate::provider::model::ModelTraits;
@@ -42,7 +42,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
         names: &'a ToolNames,
         warnings: &'w mut Vec<Warning>,
     ) -> Self {
-        let is_current = thinking::knows_levels(traits);
+        let is_current = knows_levels(traits);
         Self { provider, names, warnings, is_current, lenient: false, calls: Vec::new() }
     }
 
@@ -181,7 +181,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
             data.get("thoughtSignature").or_else(compatible)?.as_str().map(Cow::Borrowed)
         };
         let of_media = |content: &'a ContentPart, thought_signature: Option<Cow<'a, str>>| {
-            let media = parts::media(content)?;
+            let media = media::media(content)?.map(|(_, media)| media);
             Ok::<_, Refusal>(
                 media
                     .is_some()

@@ -6,11 +6,11 @@ use std::ops::Range;
 use serde_json::value::RawValue;
 
 use super::decode::{Decoder, Mode};
-use super::error;
 use super::repeat::Added;
 use super::wire::Chunk;
 use crate::chat::{FinishReason, Warning};
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::google::error;
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended, read_json_body};
 use crate::protocol::{Decode, Emitter, Flow, Frame, ReportedCost, error_body};
 

@@ -3,24 +3,13 @@
 use serde_json::{Map, Value};
 
 use crate::chat::{ChatRequest, Effort, WarningKind};
+use crate::protocol::google::thinking::{EFFORT, HIGH, LOW, MEDIUM, is_off, level};
 use crate::protocol::params::ParamWriter;
-use crate::provider::model::ModelTraits;
 use crate::provider::{Param, ThinkingControl};
 
-/// The budgets of levels, and the range that a model accepts.
+/// The least budget, and the most of the larger models.
 const LEAST: u64 = 128;
-const LOW: u64 = 1_024;
-const MEDIUM: u64 = 8_192;
-const HIGH: u64 = 24_576;
 const MOST_OF_PRO: u64 = 32_768;
-
-/// The subject of warnings about the effort.
-const EFFORT: &str = Param::ReasoningEffort.name();
-
-/// Returns whether the model is of those that demand signatures of its own calls, and know levels.
-pub(super) fn knows_levels(traits: &ModelTraits) -> bool {
-    matches!(traits.thinking, ThinkingControl::Level | ThinkingControl::LevelAlways)
-}
 
 pub(super) fn thinking(params: &mut ParamWriter<'_>, model: &str, request: &ChatRequest) {
     if request.thinking.is_none() && request.reasoning_effort.is_none() {
@@ -28,8 +17,7 @@ pub(super) fn thinking(params: &mut ParamWriter<'_>, model: &str, request: &Chat
     }
     let wish = request.thinking.unwrap_or_default();
     let effort = request.reasoning_effort;
-    let off =
-        wish.enabled == Some(false) || (effort == Some(Effort::None) && wish.enabled.is_none());
+    let off = is_off(request);
     let mut fields = Map::new();
     let traits = params.traits();
     if traits.reasoning == Some(false) {
@@ -46,7 +34,9 @@ pub(super) fn thinking(params: &mut ParamWriter<'_>, model: &str, request: &Chat
         ThinkingControl::Budget => budget(params, model, request, off, &mut fields),
         ThinkingControl::Level | ThinkingControl::LevelAlways => {
             let minimal = traits.thinking == ThinkingControl::Level;
-            level(params, model, request, off, minimal, &mut fields);
+            if let Some(level) = level(params, model, request, minimal) {
+                fields.insert("thinkingLevel".to_owned(), level.as_str().into());
+            }
         }
         // Not known: the setting of the request is sent.
         _ => {
@@ -115,49 +105,4 @@ fn budget(
         params.warn(WarningKind::Clamped, "thinking.budget_tokens", &format!("{model} {why}"));
     }
     fields.insert("thinkingBudget".to_owned(), sent.into());
-}
-
-fn level(
-    params: &mut ParamWriter<'_>,
-    model: &str,
-    request: &ChatRequest,
-    off: bool,
-    knows_minimal: bool,
-    fields: &mut Map<String, Value>,
-) {
-    let wish = request.thinking.unwrap_or_default();
-    let least = if knows_minimal { Effort::Minimal } else { Effort::Low };
-    let sent = if off {
-        let why = format!("{model} always thinks: the lowest level is sent, `{}`", least.as_str());
-        let what =
-            if wish.enabled == Some(false) { "thinking.enabled" } else { "reasoning_effort" };
-        params.warn(WarningKind::Clamped, what, &why);
-        least
-    } else if let Some(asked) = request.reasoning_effort {
-        if wish.budget_tokens.is_some() {
-            let why = format!("{model} accepts a level, which `reasoning_effort` sets");
-            params.warn(WarningKind::Dropped, "thinking.budget_tokens", &why);
-        }
-        let sent = asked.clamp(least, Effort::High);
-        if sent != asked {
-            let why = format!("`{}` is sent as `{}`", asked.as_str(), sent.as_str());
-            params.warn(WarningKind::Clamped, EFFORT, &why);
-        }
-        sent
-    } else if let Some(tokens) = wish.budget_tokens {
-        let sent = if tokens <= LOW {
-            Effort::Low
-        } else if tokens <= MEDIUM {
-            Effort::Medium
-        } else {
-            Effort::High
-        };
-        let why =
-            format!("{model} accepts a level: {tokens} tokens are sent as `{}`", sent.as_str());
-        params.warn(WarningKind::Converted, "thinking.budget_tokens", &why);
-        sent
-    } else {
-        return;
-    };
-    fields.insert("thinkingLevel".to_owned(), sent.as_str().into());
 }

@@ -3,12 +3,13 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::chat::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition, WarningKind};
+use crate::chat::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition};
 use crate::error::Result;
 use crate::protocol::ToolNames;
+use crate::protocol::google::tools::schema_of;
 use crate::protocol::params::ParamWriter;
 use crate::provider::{ForcedTools, Param};
-use crate::schema::{self, Dialect, Sent};
+use crate::schema::Sent;
 
 /// The provider's own tools: each is a field of an entry of `tools`.
 const OWN_TOOLS: [&str; 10] = [
@@ -78,35 +79,13 @@ fn declaration<'a>(
     function: &'a FunctionDefinition,
     names: &'a ToolNames,
 ) -> Declaration<'a> {
-    let FunctionDefinition { name, description, parameters, strict, .. } = function;
+    let FunctionDefinition { name, description, strict, .. } = function;
     if *strict == Some(true) {
         let what = format!("tools.{name}.strict");
         params.drop(&what, "the protocol does not enforce the schema of arguments");
     }
-    // An object without properties is refused. Without parameters, no schema is sent.
-    let parameters = parameters.as_ref().filter(|schema| !is_empty(schema)).map(|parameters| {
-        let converted = schema::converted(parameters, Dialect::GeminiJsonSchema);
-        for lost in converted.lost() {
-            let what = format!("tools.{name}.parameters");
-            params.warn(WarningKind::Converted, &what, lost);
-        }
-        Sent::Converted(converted)
-    });
+    let parameters = schema_of(params, function);
     Declaration { name: names.sent(name), description: description.as_deref(), parameters }
-}
-
-/// Returns whether a schema only requires an object.
-fn is_empty(schema: &Value) -> bool {
-    const SAYS_MORE: [&str; 7] =
-        ["$ref", "anyOf", "oneOf", "allOf", "patternProperties", "enum", "required"];
-    let Value::Object(fields) = schema else {
-        return schema.is_null();
-    };
-    let is_object = fields.get("type").is_none_or(|kind| kind == "object");
-    let no_properties =
-        fields.get("properties").is_none_or(|list| list.as_object().is_some_and(Map::is_empty));
-    let open = fields.get("additionalProperties").is_some_and(|more| more != false && more != true);
-    is_object && no_properties && !open && !SAYS_MORE.iter().any(|word| fields.contains_key(*word))
 }
 
 /// Returns one of the provider's own tools.

@@ -136,17 +136,3 @@ pub(super) struct Tool<'a> {
     #[serde(borrow)]
     pub(super) response: Option<&'a RawValue>,
 }
-
-/// Returns whether JSON text has no white space between its tokens.
-pub(super) fn is_compact(json: &str) -> bool {
-    let (mut in_string, mut escaped) = (false, false);
-    json.bytes().all(|byte| {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = in_string,
-            b'"' => in_string = !in_string,
-            _ => return in_string || !byte.is_ascii_whitespace(),
-        }
-        true
-    })
-}

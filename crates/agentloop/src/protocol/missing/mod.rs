@@ -9,7 +9,7 @@ use super::params::Place;
 use super::serve::Serve;
 use super::{
     Call, Codec, Decode, DecodeContext, Emitter, Encoded, Flow, Frame, IdPattern, ModelPage,
-    NamePattern, Order, Prepared, Protocol, Rules, Shown,
+    NamePattern, Order, Prepared, Protocol, Rules, Shown, StateForm,
 };
 use crate::chat::{ContentPart, EmbedRequest, Param};
 use crate::error::{Error, ErrorKind, Result};
@@ -29,6 +29,7 @@ impl Missing {
             Protocol::Ollama => &Self(Protocol::Ollama),
             Protocol::Cohere => &Self(Protocol::Cohere),
             Protocol::Bedrock => &Self(Protocol::Bedrock),
+            Protocol::GeminiInteractions => &Self(Protocol::GeminiInteractions),
         }
     }
 
@@ -53,7 +54,15 @@ impl Codec for Missing {
         order: &'a Order,
     ) -> Rules<'a> {
         let (ids, names) = (IdPattern::Any, NamePattern::Word64);
-        Rules { provider, model, ids, names, thinking_as_text: false, items: false, order }
+        Rules {
+            provider,
+            model,
+            ids,
+            names,
+            thinking_as_text: false,
+            state: StateForm::Fields,
+            order,
+        }
     }
 
     fn shows(&self, _: &ContentPart, _: &Provider) -> Shown {

@@ -20,7 +20,7 @@ mod usage;
 mod wire;
 
 use super::codec::{Codec, delegate};
-use super::{IdPattern, NamePattern, Order, Rules};
+use super::{IdPattern, NamePattern, Order, Rules, StateForm};
 use crate::chat::ChatRequest;
 use crate::provider::Provider;
 use crate::provider::model::ModelTraits;
@@ -36,7 +36,15 @@ impl Codec for Ollama {
         order: &'a Order,
     ) -> Rules<'a> {
         let (ids, names) = (IdPattern::Any, NamePattern::Word64);
-        Rules { provider, model, ids, names, thinking_as_text: true, items: false, order }
+        Rules {
+            provider,
+            model,
+            ids,
+            names,
+            thinking_as_text: true,
+            state: StateForm::Fields,
+            order,
+        }
     }
 
     delegate!(shows, encode, place, decoder, encode_embed, models, server);

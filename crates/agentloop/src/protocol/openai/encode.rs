@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::chat::{ResponseFormat, Role, Warning, WarningKind};
 use crate::protocol::output::Shaped;
 use crate::protocol::params::ParamWriter;
-use crate::protocol::{IdPattern, NamePattern, Order, Rules};
+use crate::protocol::{IdPattern, NamePattern, Order, Rules, StateForm};
 use crate::provider::quirks::{JsonSchemaSupport, ReasoningEcho, ToolCallIds};
 use crate::provider::{InstructionsRole, Param, Provider};
 use crate::schema::{self, Dialect, Sent};
@@ -37,7 +37,7 @@ pub(in crate::protocol) fn conversation_rules<'a>(
         },
         names: NamePattern::Word64,
         thinking_as_text: !items && provider.quirks.reasoning_echo != ReasoningEcho::Never,
-        items,
+        state: if items { StateForm::Items } else { StateForm::Fields },
         order,
     }
 }

@@ -1,13 +1,13 @@
 //! Google's Gemini API, under its own protocol.
 //!
 //! Sources, read on 2026-11-15: google-genai SDK 3.1 for Python (`types.py`: `GenerateContentConfig`, `ToolConfig`),
-//! ai-sdk google 4.0, and the recordings `google-*`. What its models refuse is in
+//! ai-sdk google 4.0, and the recordings `google-*`; on 2026-11-18: google-genai SDK 3.3.0 (`_gaos/types/interactions`). What its models refuse is in
 //! [`families::gemini`](super::families::gemini). The page of keys is named in README of google-gemini/cookbook, read on
 //! 2026-11-16.
 
 use std::borrow::Cow;
 
-use super::common::restrict;
+use super::common::{names, restrict};
 use crate::chat::Protocol;
 use crate::models::{Action, Condition};
 use crate::provider::quirks::{BatchApi, FileApi, ServerToolQuirks};
@@ -23,6 +23,17 @@ pub(super) const MAKES: [Feature; 6] = [
     Feature::ServerTools,
 ];
 
+/// Fields that only the Interactions API has (`CreateModelInteraction` and `CreateAgentInteraction` of the SDK).
+const OWN_FIELDS: [&str; 7] = [
+    "previous_interaction_id",
+    "background",
+    "agent",
+    "agent_config",
+    "environment",
+    "webhook_config",
+    "continuation_token",
+];
+
 impl Provider {
     /// Returns the built-in provider `google`: Google's Gemini API, with the key in `GOOGLE_API_KEY` or `GEMINI_API_KEY`.
     ///
@@ -30,6 +41,18 @@ impl Provider {
     /// use agentloop::{AgentLoop, Provider};
     ///
     /// let ai = AgentLoop::builder().provider(Provider::google().key("example")).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    ///
+    /// A request that sets a field of the Interactions API, such as `previous_interaction_id`, is sent there:
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, ChatRequest, inspect};
+    ///
+    /// let ai = AgentLoop::builder().key("google", "example").build()?;
+    /// let request = ChatRequest::new("google/gemini-2.5-flash").user("And then?").extra("previous_interaction_id", "v1_a");
+    /// let encoded = inspect::encode(&ai, &request, false)?;
+    /// assert_eq!(encoded.url, "https://generativelanguage.googleapis.com/v1beta/interactions");
     /// # Ok::<(), agentloop::Error>(())
     /// ```
     pub fn google() -> Self {
@@ -45,6 +68,10 @@ impl Provider {
             q.storage.files = FileApi::Resumable;
             q.storage.batches = BatchApi::Operation;
         })
+        .speaks_as(Self::interactions_compatible(
+            "google",
+            "https://generativelanguage.googleapis.com/v1beta",
+        ))
         .key_url("https://aistudio.google.com/app/apikey")
         .makes(MAKES)
         .listing(|list| {
@@ -61,6 +88,12 @@ impl Provider {
             .protocol(Protocol::Gemini)
             .reason("penalties are not enabled for the model")
             .source("google-genai SDK 3.1: GenerateContentConfig; ai-sdk google"),
+        )
+        .restriction(
+            restrict("google-interactions", Action::Speak(Protocol::GeminiInteractions))
+                .when([Condition::Field(names(OWN_FIELDS))])
+                .reason("only the Interactions API has these fields")
+                .source("google-genai SDK 3.3.0: CreateModelInteraction, CreateAgentInteraction"),
         )
         .restriction(
             restrict(

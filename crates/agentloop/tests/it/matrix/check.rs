@@ -203,3 +203,33 @@ pub(crate) fn bedrock(body: &Value) {
         assert!(role == "assistant" || open.is_empty(), "no result of {open:?} in {message}");
     }
 }
+
+/// Interactions: each call is followed by its result before any other step, and nothing is stored.
+pub(crate) fn interactions(body: &Value) {
+    assert_eq!(body["system_instruction"], "Be brief.");
+    assert_eq!(body["store"], false);
+    assert_eq!(body["tools"][0]["type"], "function");
+    let steps = list(&body["input"]);
+    assert_eq!(steps.last().unwrap()["type"], "user_input");
+    let mut open: Vec<&Value> = Vec::new();
+    for step in steps {
+        match text(&step["type"]) {
+            "function_call" => {
+                assert!(step["arguments"].is_object(), "{step}");
+                assert!(!text(&step["id"]).is_empty() && !text(&step["name"]).is_empty());
+                open.push(step);
+            }
+            "function_result" => {
+                let call = open.remove(0);
+                assert_eq!((&step["call_id"], &step["name"]), (&call["id"], &call["name"]));
+                assert!(step["result"].is_string(), "{step}");
+            }
+            kind => {
+                assert!(open.is_empty(), "calls without results before {step}");
+                assert!(["user_input", "model_output", "thought"].contains(&kind), "{step}");
+                let has_content = !list(&step["content"]).is_empty() || kind == "thought";
+                assert!(has_content, "{step}");
+            }
+        }
+    }
+}

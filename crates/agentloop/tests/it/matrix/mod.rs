@@ -3,13 +3,13 @@
 mod check;
 
 use agentloop::{
-    AgentLoop, ChatMessage, ChatRequest, ContentPart, Origin, Protocol, ProviderState,
+    AgentLoop, ChatMessage, ChatRequest, ContentPart, Origin, Protocol, Provider, ProviderState,
     RedactedThinkingPart, TextPart, ThinkingPart, ToolCallPart, ToolDefinition, UrlCitation,
     inspect,
 };
 use serde_json::{Value, json};
 
-const MODELS: [(&str, &str); 10] = [
+const MODELS: [(&str, &str); 11] = [
     ("openai", "gpt-4.1"),
     ("anthropic", "claude-sonnet-4-5"),
     ("google", "gemini-2.5-pro"),
@@ -20,6 +20,7 @@ const MODELS: [(&str, &str); 10] = [
     ("cohere", "command-a-vision-07-2025"),
     ("ollama", "qwen3-vl"),
     ("bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+    ("steps", "gemini-3.5-flash"),
 ];
 
 const THOUGHT: &str = "They want the weather.";
@@ -33,6 +34,14 @@ fn mark(provider: &str, of: &str) -> String {
 fn state(provider: &str, of: &str) -> Option<Box<ProviderState>> {
     let data = match provider {
         "google" => json!({ "thoughtSignature": mark(provider, of) }),
+        "steps" => {
+            let kind = match of {
+                "thinking" => "thought",
+                "call" => "function_call",
+                _ => "model_output",
+            };
+            json!({ "step": { "type": kind, "mark": mark(provider, of) } })
+        }
         "xai" => item(of, &mark(provider, of)),
         _ => json!({ "extra_content": { "opaque": mark(provider, of) } }),
     };
@@ -56,7 +65,7 @@ fn kept(provider: &str) -> Vec<String> {
         "anthropic" => &["thinking", "redacted"],
         "bedrock" => &["thinking", "redacted", "call"],
         "google" => &["call", "text"],
-        "xai" => &["thinking", "call", "text"],
+        "xai" | "steps" => &["thinking", "call", "text"],
         "mistral" => &["thinking", "call"],
         "cohere" => &["citation"],
         // It has no state: its thinking is text.
@@ -102,7 +111,8 @@ fn answers(provider: &str) -> Vec<ChatMessage> {
     let mut parts = vec![ContentPart::Thinking({
         let mut value = ThinkingPart::new(THOUGHT);
         value.signature = (!in_items).then(|| mark(provider, "thinking"));
-        value.provider_state = if in_items { state(provider, "thinking") } else { None };
+        value.provider_state =
+            if in_items || provider == "steps" { state(provider, "thinking") } else { None };
         value
     })];
     if matches!(provider, "anthropic" | "bedrock") {
@@ -139,7 +149,8 @@ fn body(mut request: ChatRequest, to: &str) -> (String, Value) {
     let model = MODELS.iter().find(|(name, _)| *name == to).unwrap().1;
     request.model = format!("{to}/{model}");
     request.protocol = (to == "ollama").then_some(Protocol::Ollama);
-    let ai = AgentLoop::builder().env("AWS_REGION", "us-east-1").build().unwrap();
+    let steps = Provider::interactions_compatible("steps", "https://steps.test/v1beta");
+    let ai = AgentLoop::builder().env("AWS_REGION", "us-east-1").provider(steps).build().unwrap();
     let encoded =
         inspect::encode(&ai, &request, false).unwrap_or_else(|error| panic!("{to}: {error}"));
     let text = encoded.body.get().to_owned();
@@ -152,6 +163,7 @@ fn check(to: &str, body: &Value) {
         "anthropic" => check::anthropic(body),
         "google" => check::gemini(body),
         "bedrock" => check::bedrock(body),
+        "steps" => check::interactions(body),
         "xai" => check::responses(body),
         "cohere" => check::cohere(body),
         "ollama" => check::ollama(body),

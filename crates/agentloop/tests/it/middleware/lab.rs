@@ -7,7 +7,7 @@ use agentloop::{
 };
 use agentloop_sim::{Fault, Faults, Simulator};
 
-pub(crate) const PROTOCOLS: [Protocol; 7] = [
+pub(crate) const PROTOCOLS: [Protocol; 8] = [
     Protocol::OpenAiChat,
     Protocol::OpenAiResponses,
     Protocol::Anthropic,
@@ -15,6 +15,7 @@ pub(crate) const PROTOCOLS: [Protocol; 7] = [
     Protocol::Ollama,
     Protocol::Cohere,
     Protocol::Bedrock,
+    Protocol::GeminiInteractions,
 ];
 
 /// The kind of a call.

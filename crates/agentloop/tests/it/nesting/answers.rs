@@ -53,7 +53,7 @@ fn keeps_its_laws(response: &ChatResponse) {
     assert_eq!(&again, response);
 }
 
-fn wires() -> [(&'static str, Wire); 7] {
+fn wires() -> [(&'static str, Wire); 8] {
     [
         ("openai_chat", Wire::of("groq")),
         ("openai_responses", Wire::of_responses(false)),
@@ -61,6 +61,10 @@ fn wires() -> [(&'static str, Wire); 7] {
         ("gemini", Wire::of("google")),
         ("cohere", Wire::of("cohere")),
         ("bedrock", Wire::of("bedrock")),
+        (
+            "gemini_interactions",
+            Wire { protocol: Some(Protocol::GeminiInteractions), ..Wire::of("google") },
+        ),
         ("ollama", Wire { protocol: Some(Protocol::Ollama), ..Wire::of("ollama") }),
     ]
 }

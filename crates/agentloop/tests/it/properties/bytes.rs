@@ -10,7 +10,9 @@ use crate::support::{Wire, decode};
 /// Our fixtures, to change at random.
 fn fixtures() -> Vec<(bool, Vec<u8>)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    let mut paths: Vec<_> = ["openai_chat", "openai_responses", "anthropic", "ollama", "cohere"]
+    const PROTOCOLS: [&str; 6] =
+        ["openai_chat", "openai_responses", "anthropic", "ollama", "cohere", "gemini_interactions"];
+    let mut paths: Vec<_> = PROTOCOLS
         .iter()
         .flat_map(|protocol| std::fs::read_dir(folder.join(protocol)).unwrap())
         .map(|entry| entry.unwrap().path())
@@ -51,14 +53,18 @@ const WORDS: &[&str] = &[
     "\"done\":true,",
     "\"type\":\"citation-start\",",
     "\"sources\":[{}],",
+    "\"event_type\":\"step.delta\",",
+    "\"type\":\"thought\",",
+    "\"step\":{},",
 ];
 
-/// The protocols whose bytes are changed. Those of Gemini have their own suite.
-fn wires(stream: bool) -> [Wire; 5] {
+/// The protocols whose bytes are changed. Those of generateContent have their own suite.
+fn wires(stream: bool) -> [Wire; 6] {
     let ollama = Wire { protocol: Some(Protocol::Ollama), ..Wire::of("ollama") };
-    let own = [Wire::of("openai"), Wire::of("anthropic"), Wire::of("cohere"), ollama];
-    let [openai, anthropic, cohere, ollama] = own.map(|wire| Wire { stream, ..wire });
-    [openai, anthropic, cohere, ollama, Wire::of_responses(stream)]
+    let steps = Wire { protocol: Some(Protocol::GeminiInteractions), ..Wire::of("google") };
+    let own = [Wire::of("openai"), Wire::of("anthropic"), Wire::of("cohere"), ollama, steps];
+    let [openai, anthropic, cohere, ollama, steps] = own.map(|wire| Wire { stream, ..wire });
+    [openai, anthropic, cohere, ollama, steps, Wire::of_responses(stream)]
 }
 
 proptest! {

@@ -250,7 +250,11 @@ proptest! {
         }
         let is_separate = matches!(
             protocol,
-            Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Ollama | Protocol::Cohere
+            Protocol::OpenAiChat
+                | Protocol::OpenAiResponses
+                | Protocol::Ollama
+                | Protocol::Cohere
+                | Protocol::GeminiInteractions
         );
         prop_assert!(!is_separate, "{}\n{}", before, all);
         prop_assert!(rest == rest_before && blocks.starts_with(&blocks_before), "{}\n{}", before, all);

@@ -7,5 +7,5 @@ mod encoding;
 mod folding;
 mod gemini;
 mod media;
-mod mutation;
+pub(crate) mod mutation;
 mod responses;

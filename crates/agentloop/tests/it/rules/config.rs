@@ -101,6 +101,7 @@ fn a_provider_of_a_protocol_is_like_the_compatible_one() {
         (Protocol::Ollama, false, Auth::Bearer),
         (Protocol::Cohere, false, Auth::Bearer),
         (Protocol::Bedrock, false, Auth::Bearer),
+        (Protocol::GeminiInteractions, false, Auth::XGoogApiKey),
     ] {
         let name = protocol.name();
         let own = format!("[providers.lab]\nbase_url = 'http://lab.invalid'\nprotocol = '{name}'");

@@ -75,6 +75,7 @@ fn two_parameters_under_one_name_are_refused() {
         (Protocol::Ollama, "options.num_predict"),
         (Protocol::Cohere, "stop_sequences"),
         (Protocol::Bedrock, "inferenceConfig.topP"),
+        (Protocol::GeminiInteractions, "generation_config.top_p"),
     ] {
         let provider = lab(protocol).rename(Param::Seed, name);
         let error = AgentLoop::builder().provider(provider).build().unwrap_err();

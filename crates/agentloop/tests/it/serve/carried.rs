@@ -33,6 +33,13 @@ fn next_request(protocol: Protocol, body: &Value) -> (&'static str, Value) {
             let messages = [question, body["output"]["message"].clone()];
             ("/model/m/converse", json!({ "messages": messages }))
         }
+        Protocol::GeminiInteractions => {
+            let mut input = vec![
+                json!({ "type": "user_input", "content": [{ "type": "text", "text": "Hi" }] }),
+            ];
+            input.extend(body["steps"].as_array().cloned().unwrap_or_default());
+            ("/v1beta/interactions", json!({ "model": "m", "input": input }))
+        }
         Protocol::Cohere => {
             ("/v2/chat", json!({ "model": "m", "messages": [user, body["message"]] }))
         }
@@ -44,11 +51,14 @@ fn next_request(protocol: Protocol, body: &Value) -> (&'static str, Value) {
     }
 }
 
-/// Returns the parts whose state must return. Chat completions, Ollama and Cohere have no place after the last call.
+/// Returns the parts whose state must return. Chat completions, Ollama, Cohere and interactions have no place after the last call.
 fn stateful(client: Protocol, response: &ChatResponse) -> Vec<ContentPart> {
     let Some(choice) = response.choices.first() else { return Vec::new() };
     let mut parts: Vec<ContentPart> = choice.content.iter().cloned().map(Into::into).collect();
-    if matches!(client, Protocol::OpenAiChat | Protocol::Ollama | Protocol::Cohere) {
+    if matches!(
+        client,
+        Protocol::OpenAiChat | Protocol::Ollama | Protocol::Cohere | Protocol::GeminiInteractions
+    ) {
         let last = parts.iter().rposition(|part| matches!(part, ContentPart::ToolCall(_)));
         parts.truncate(last.map_or(0, |last| last + 1));
     }

@@ -20,8 +20,8 @@ fn description(provider: &Provider, protocol: Protocol) -> Option<(&'static str,
         Protocol::Anthropic => ("anthropic.yaml", "CreateMessageParams"),
         Protocol::Gemini => ("gemini.json", "GenerateContentRequest"),
         Protocol::Ollama => ("ollama.json", "ChatRequest"),
-        // No description of its requests is at hand.
-        Protocol::Cohere | Protocol::Bedrock => return None,
+        // No description of its requests is at hand, or only one that is older than its steps.
+        Protocol::Cohere | Protocol::Bedrock | Protocol::GeminiInteractions => return None,
         other => panic!("no description of {}", other.name()),
     })
 }

@@ -27,7 +27,7 @@ pub(crate) fn oslo() -> City {
     City { name: "Oslo".to_owned(), inhabitants: 717_710, rivers: vec!["Akerselva".to_owned()] }
 }
 
-pub(crate) const PROTOCOLS: [Protocol; 7] = [
+pub(crate) const PROTOCOLS: [Protocol; 8] = [
     Protocol::OpenAiChat,
     Protocol::OpenAiResponses,
     Protocol::Anthropic,
@@ -35,6 +35,7 @@ pub(crate) const PROTOCOLS: [Protocol; 7] = [
     Protocol::Ollama,
     Protocol::Cohere,
     Protocol::Bedrock,
+    Protocol::GeminiInteractions,
 ];
 
 const STRATEGIES: [OutputStrategy; 3] =

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::chat::{CodeOutcome, ProviderState, ResponsePart};
+use crate::protocol::is_step;
 
 /// Returns a part, with its signature; none for what the wire has no part for.
 pub(super) fn part(part: &ResponsePart) -> Option<Value> {
@@ -58,7 +59,9 @@ pub(super) fn part(part: &ResponsePart) -> Option<Value> {
         }
         // Other APIs name the kind of an item in its `type`.
         ResponsePart::Opaque(opaque) => match &opaque.data {
-            Value::Object(fields) if !fields.contains_key("type") => opaque.data.clone(),
+            Value::Object(fields) if !fields.contains_key("type") && !is_step(&opaque.data) => {
+                opaque.data.clone()
+            }
             _ => return None,
         },
     };

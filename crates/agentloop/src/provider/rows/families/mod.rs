@@ -19,7 +19,7 @@ pub(in crate::provider) fn models(protocol: Protocol) -> &'static [ModelRule] {
     match protocol {
         Protocol::Anthropic => &CLAUDE,
         Protocol::Bedrock => &BEDROCK,
-        Protocol::Gemini => &GEMINI,
+        Protocol::Gemini | Protocol::GeminiInteractions => &GEMINI,
         _ => &[],
     }
 }

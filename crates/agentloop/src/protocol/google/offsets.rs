@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 /// The texts of a response, with an index to find positions in them quickly.
 #[derive(Debug)]
-pub(super) struct Texts<'a> {
+pub(in crate::protocol) struct Texts<'a> {
     texts: Vec<&'a str>,
     /// The start of each text in their concatenation, in bytes.
     begins: Vec<usize>,
@@ -24,7 +24,7 @@ const MAX_SEARCHES: usize = 16;
 const FREE_SEARCH: usize = 1 << 20;
 
 impl<'a> Texts<'a> {
-    pub(super) fn new(texts: Vec<&'a str>) -> Self {
+    pub(in crate::protocol) fn new(texts: Vec<&'a str>) -> Self {
         let mut begin = 0;
         let begins = texts.iter().map(|text| {
             begin += text.len();
@@ -38,23 +38,23 @@ impl<'a> Texts<'a> {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::protocol) fn len(&self) -> usize {
         self.texts.len()
     }
 
-    pub(super) fn get(&self, at: usize) -> Option<&'a str> {
+    pub(in crate::protocol) fn get(&self, at: usize) -> Option<&'a str> {
         self.texts.get(at).copied()
     }
 
     /// Returns the text in which a byte of all texts, put end to end, is, and where in it.
-    pub(super) fn in_all(&self, byte: usize) -> (usize, usize) {
+    pub(in crate::protocol) fn in_all(&self, byte: usize) -> (usize, usize) {
         // Of texts that start at the same byte, all but the last are empty.
         let at = self.begins.partition_point(|begin| *begin <= byte).saturating_sub(1);
         (at, byte - self.begins.get(at).copied().unwrap_or(0))
     }
 
     /// Returns how many characters come before a byte of a text, or of what the text has of it.
-    pub(super) fn characters(&self, at: usize, byte: usize) -> u64 {
+    pub(in crate::protocol) fn characters(&self, at: usize, byte: usize) -> u64 {
         let (Some(text), Some(steps)) = (self.texts.get(at), self.steps.get(at)) else { return 0 };
         let byte = byte.min(text.len());
         let step = byte / STEP;
@@ -64,7 +64,7 @@ impl<'a> Texts<'a> {
     }
 
     /// Returns whether so many bytes may be looked through.
-    pub(super) fn may_look(&self, bytes: usize) -> bool {
+    pub(in crate::protocol) fn may_look(&self, bytes: usize) -> bool {
         let left = self.left.get().checked_sub(bytes);
         self.left.set(left.unwrap_or(0));
         left.is_some()
@@ -72,7 +72,7 @@ impl<'a> Texts<'a> {
 
     /// Returns the position of a text in the first part that contains it. Returns `None` after too many searches of
     /// long texts.
-    pub(super) fn find(&self, words: &str) -> Option<(usize, usize)> {
+    pub(in crate::protocol) fn find(&self, words: &str) -> Option<(usize, usize)> {
         self.texts.iter().enumerate().find_map(|(at, text)| {
             let may = self.may_look(text.len() + 1);
             may.then(|| text.find(words).map(|from| (at, from))).flatten()
