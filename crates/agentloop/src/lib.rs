@@ -70,6 +70,7 @@
         feature = "cohere",
         feature = "config",
         feature = "gemini",
+        feature = "gemini-interactions",
         feature = "http2",
         feature = "ollama",
         feature = "openai-chat",

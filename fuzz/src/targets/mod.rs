@@ -92,6 +92,11 @@ pub const TARGETS: &[Target] = &[
         |input| decode::check(Protocol::Bedrock, input),
         || decode::seeds(Protocol::Bedrock),
     ),
+    target(
+        "decode_gemini_interactions",
+        |input| decode::check(Protocol::GeminiInteractions, input),
+        || decode::seeds(Protocol::GeminiInteractions),
+    ),
     target("amplify", amplify::check, amplify::seeds),
     target("framing", framing::check, framing::seeds),
     target("headers", headers::check, headers::seeds),
@@ -132,6 +137,11 @@ pub const TARGETS: &[Target] = &[
         "read_bedrock",
         |input| readers::check(Protocol::Bedrock, input),
         || readers::seeds(Protocol::Bedrock),
+    ),
+    target(
+        "read_gemini_interactions",
+        |input| readers::check(Protocol::GeminiInteractions, input),
+        || readers::seeds(Protocol::GeminiInteractions),
     ),
     target("read_embed", readers::check_embed, readers::embed_seeds),
     target("tasks", tasks::check, tasks::seeds),

@@ -163,7 +163,7 @@ fn an_unknown_protocol_lists_the_known_ones() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value 'openai' for '--protocol <PROTOCOL>': unknown protocol; use one of openai_chat, openai_responses, anthropic, gemini, ollama, cohere, bedrock
+    error: invalid value 'openai' for '--protocol <PROTOCOL>': unknown protocol; use one of openai_chat, openai_responses, anthropic, gemini, ollama, cohere, bedrock, gemini_interactions
 
     For more information, try '--help'.
     "#);

@@ -15,13 +15,14 @@ use serde_json::{Value, json};
 pub(crate) const KEY: &str = "al-test-key";
 
 /// The names of the providers, one per protocol.
-pub(crate) const UPSTREAMS: [(&str, Protocol); 6] = [
+pub(crate) const UPSTREAMS: [(&str, Protocol); 7] = [
     ("chat", Protocol::OpenAiChat),
     ("responses", Protocol::OpenAiResponses),
     ("claude", Protocol::Anthropic),
     ("gemini", Protocol::Gemini),
     ("ollama", Protocol::Ollama),
     ("cohere", Protocol::Cohere),
+    ("interactions", Protocol::GeminiInteractions),
 ];
 
 /// The APIs that the gateway offers to clients, with the provider that has the same API.
@@ -91,7 +92,7 @@ impl Records {
 /// Returns the provider of a protocol at an address.
 pub(crate) fn upstream(name: &str, protocol: Protocol, address: &str) -> Provider {
     let version = match protocol {
-        Protocol::Gemini => "v1beta",
+        Protocol::Gemini | Protocol::GeminiInteractions => "v1beta",
         Protocol::Cohere => "v2",
         _ => "v1",
     };

@@ -183,7 +183,7 @@ struct Row {
     /// The URL, without the path of an operation. `${VARIABLE}` is replaced from the environment. Default: the one of the
     /// built-in provider.
     base_url: Option<String>,
-    /// `openai_chat`, `openai_responses`, `anthropic`, `gemini`, `ollama`, `cohere` or `bedrock`. Default: `openai_chat`, or the one of the built-in provider.
+    /// `openai_chat`, `openai_responses`, `anthropic`, `gemini`, `ollama`, `cohere`, `bedrock` or `gemini_interactions`. Default: `openai_chat`, or the one of the built-in provider.
     protocol: Option<Protocol>,
     /// The header of the key: `bearer`, `x-api-key`, `x-goog-api-key`, `api-key`, `none`, or `{ header = "NAME" }` for any other.
     /// Default: the one of the protocol.

@@ -236,6 +236,7 @@ impl Provider {
         base_url: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self { protocol: Protocol::GeminiInteractions, ..Self::gemini_compatible(name, base_url) }
+            .without_embeddings()
             .modalities([])
     }
 

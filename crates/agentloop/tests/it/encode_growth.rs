@@ -13,14 +13,18 @@ use agentloop::{
 use serde_json::json;
 
 /// One target for each protocol and each pattern of ids.
-const TARGETS: [&str; 6] = [
+const TARGETS: [&str; 7] = [
     "openai/gpt-5.5",
     "mistral/mistral-large-latest",
     "anthropic/claude-opus-4-5",
     "google/gemini-3-pro-preview",
+    INTERACTIONS,
     "cohere/command-a-03-2025",
     "ollama/qwen3",
 ];
+
+/// The target in the Interactions API.
+const INTERACTIONS: &str = "google/gemini-3.5-flash";
 
 /// How much more may be allocated than the input has grown: tables grow by doubling.
 const SLACK: f64 = 1.3;
@@ -54,7 +58,10 @@ fn assert_linear(what: &str, base: usize, make: impl Fn(usize) -> ChatRequest) {
         for size in [base, 4 * base, 16 * base] {
             let mut request = make(size);
             request.model = target.to_owned();
-            request.protocol = target.starts_with("ollama/").then_some(Protocol::Ollama);
+            request.protocol = match target {
+                INTERACTIONS => Some(Protocol::GeminiInteractions),
+                _ => target.starts_with("ollama/").then_some(Protocol::Ollama),
+            };
             let encode = || drop(inspect::encode(&ai, &request, true).unwrap());
             encode();
             let used = allocation_counter::measure(encode);

@@ -3,9 +3,9 @@
 use http::Method;
 use serde_json::Value;
 
-use super::encode;
+use super::{encode, model_name, model_path};
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::google::{error, model_name, model_path};
+use crate::protocol::google::error;
 use crate::protocol::json::{ObjectWriter, read_value};
 use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, Prepared, error_body, headers};

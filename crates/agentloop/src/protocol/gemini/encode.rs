@@ -4,13 +4,12 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::message::Conversation;
-use super::{count, thinking, tools};
+use super::{count, model_path, thinking, tools};
 use crate::chat::{
     ChatMessage, ChatRequest, ContentPart, MessageContent, ResponseFormat, Role, Warning,
     WarningKind,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::google::model_path;
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{Extra, ParamWriter};
 use crate::protocol::{Call, Encoded, Prepared, ToolNames, headers};

@@ -3,6 +3,7 @@
 mod citations;
 mod count;
 mod decode;
+mod embed;
 mod encode;
 mod growing;
 mod message;
@@ -20,10 +21,11 @@ mod wire;
 use http::HeaderMap;
 
 use super::codec::{Codec, delegate};
-use super::google::{embed, error, models};
+use super::google::{error, models};
 use super::{IdPattern, NamePattern, Order, Rules, Shown, StateForm};
 use crate::chat::ContentPart;
 use crate::error::{Error, Result};
+use crate::percent;
 use crate::provider::Provider;
 
 /// Google's generateContent.
@@ -69,4 +71,27 @@ impl Codec for Gemini {
     fn takes_any_root(&self) -> bool {
         true
     }
+}
+
+/// Returns the path of a call to a model. A name that includes the kind of the model (`tunedModels/…`) is kept.
+fn model_path(model: &str, method: &str) -> String {
+    let model_name = percent::encode_path(model);
+    // With room for `?alt=sse`.
+    let mut path =
+        String::with_capacity("/models/:?alt=sse".len() + model_name.len() + method.len());
+    path.push_str(if has_kind(model) { "/" } else { "/models/" });
+    path.push_str(&model_name);
+    path.push(':');
+    path.push_str(method);
+    path
+}
+
+/// Returns whether a name includes the kind of the model.
+fn has_kind(model: &str) -> bool {
+    model.starts_with("models/") || model.starts_with("tunedModels/")
+}
+
+/// Returns the model as the API names it.
+fn model_name(model: &str) -> String {
+    if has_kind(model) { model.to_owned() } else { ["models/", model].concat() }
 }

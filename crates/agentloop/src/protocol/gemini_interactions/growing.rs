@@ -237,6 +237,24 @@ fn unreadable(error: serde_json::Error) -> Error {
     Error::new(kind, "a step of the response cannot be read as an object").with_source(error)
 }
 
+/// Returns a list. Anything else is as good as an empty one.
+fn list(raw: &RawValue) -> Vec<Value> {
+    match value(raw) {
+        Some(Value::Array(list)) => list,
+        _ => Vec::new(),
+    }
+}
+
+/// Returns any JSON, mended if a strict parser refuses it.
+fn value(raw: &RawValue) -> Option<Value> {
+    let read = |json: &str| nesting::read(json).map_err(unreadable);
+    let read_again = |error| {
+        let json = mended(raw.get().as_bytes(), &error)?;
+        read(std::str::from_utf8(&json).ok()?).ok()
+    };
+    read(raw.get()).map_or_else(read_again, Some)
+}
+
 /// Returns the state of a part: the rest of its step, if it has any.
 fn state_of(kind: &str, mut rest: Map<String, Value>, emitter: &Emitter) -> Option<ProviderState> {
     rest.retain(|_, value| !is_blank(value));

@@ -1,6 +1,7 @@
 //! Writes the conversation: messages → steps.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -24,8 +25,8 @@ pub(super) struct Conversation<'a, 'w> {
     /// Whether parts that cannot be sent are left out.
     lenient: bool,
     steps: Vec<Entry<'a>>,
-    /// The ids and names of the calls of the last message of the model.
-    calls: Vec<(&'a str, &'a str)>,
+    /// The names of the calls of the last message of the model, by their ids.
+    calls: HashMap<&'a str, &'a str>,
 }
 
 impl<'a, 'w> Conversation<'a, 'w> {
@@ -35,7 +36,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
         lenient: bool,
         warnings: &'w mut Vec<Warning>,
     ) -> Self {
-        Self { provider, names, warnings, lenient, steps: Vec::new(), calls: Vec::new() }
+        Self { provider, names, warnings, lenient, steps: Vec::new(), calls: HashMap::new() }
     }
 
     /// Returns everything but the instructions.
@@ -181,7 +182,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
                         let why = "the arguments are not a JSON object: sent as the field `arguments` of one";
                         self.warn(WarningKind::Converted, subject(), why);
                     }
-                    self.calls.push((&call.id, &call.name));
+                    self.calls.insert(&call.id, &call.name);
                     self.push(Step {
                         kind: "function_call".into(),
                         rest: self.rest(&call.provider_state),
@@ -321,7 +322,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
     /// Writes the result of a call.
     fn result(&mut self, message: &'a ChatMessage, at: usize) -> Result<()> {
         let id = message.tool_call_id.as_deref().unwrap_or_default();
-        let known = self.calls.iter().find(|(call, _)| *call == id).map(|(_, name)| *name);
+        let known = self.calls.get(id).copied();
         let name = known.or(message.name.as_deref()).map(|name| self.names.sent(name));
         let mut contents = self.contents(message, at)?;
         let result = match &mut contents[..] {

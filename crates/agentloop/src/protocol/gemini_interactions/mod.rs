@@ -31,7 +31,7 @@ mod wire;
 use http::HeaderMap;
 
 use super::codec::{Codec, delegate};
-use super::google::{embed, error, models};
+use super::google::{error, models};
 use super::{IdPattern, NamePattern, Order, Rules, Shown, StateForm};
 use crate::chat::ContentPart;
 use crate::error::Error;
@@ -57,7 +57,7 @@ impl Codec for GeminiInteractions {
         Shown::InResult
     }
 
-    delegate!(encode, place, decoder, encode_embed, models, server);
+    delegate!(encode, place, decoder, models, server);
 
     fn decode_error(&self, provider: &str, status: u16, headers: &HeaderMap, body: &[u8]) -> Error {
         error::decode(provider, status, headers, body)

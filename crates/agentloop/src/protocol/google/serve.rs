@@ -1,10 +1,27 @@
-//! What servers of both protocols write: errors and models.
+//! What servers of both protocols read and write: errors and models.
 
 use bytes::Bytes;
+use http::HeaderMap;
 use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind};
 use crate::models::ModelInfo;
+use crate::protocol::serve::Operation;
+
+/// Returns what a call without a body asks for. The list of models shares its path with other APIs: it is Google's under the API's
+/// version, or with a key in its header or query.
+pub(in crate::protocol) fn models_route(path: &str, headers: &HeaderMap) -> Option<Operation> {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let path = path.trim_end_matches('/');
+    let has_key = query.split('&').any(|pair| pair.starts_with("key="));
+    if !path.contains("/v1beta") && !headers.contains_key("x-goog-api-key") && !has_key {
+        return None;
+    }
+    if path.ends_with("/models") {
+        return Some(Operation::Models);
+    }
+    path.contains("/models/").then_some(Operation::Model)
+}
 
 fn bytes(value: &Value) -> Bytes {
     Bytes::from(value.to_string())

@@ -153,6 +153,21 @@ fn cohere_stream(events: impl Iterator<Item = String>) -> Sent {
     Sent::stream("cohere", [start.to_owned()].into_iter().chain(events).chain([end.to_owned()]))
 }
 
+/// A whole body of Gemini's Interactions API.
+fn interaction(steps: &str) -> Sent {
+    let body =
+        format!(r#"{{"object":"interaction","id":"v1_a","status":"completed","steps":{steps}}}"#);
+    Sent { protocol: Some(Protocol::GeminiInteractions), ..Sent::whole("google", body) }
+}
+
+/// A stream of Gemini's Interactions API.
+fn interaction_stream(events: impl Iterator<Item = String>) -> Sent {
+    let start = r#"{"event_type":"interaction.created","interaction":{"id":"v1_a"}}"#;
+    let end = r#"{"event_type":"interaction.completed","interaction":{"status":"completed"}}"#;
+    let events = [start.to_owned()].into_iter().chain(events).chain([end.to_owned()]);
+    Sent { protocol: Some(Protocol::GeminiInteractions), ..Sent::stream("google", events) }
+}
+
 const fn shape(name: &'static str, elements: usize, make: fn(usize) -> Sent) -> Shape {
     Shape { name, elements, make }
 }
@@ -584,5 +599,91 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape("cohere: a whole text", 5_000, |n| {
         let text = "word ".repeat(n);
         cohere(&format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#), "")
+    }),
+    shape("interactions: calls", 250, |n| {
+        let call =
+            |at| format!(r#"{{"type":"function_call","id":"c{at}","name":"f","arguments":{{}}}}"#);
+        interaction(&list(n, call))
+    }),
+    shape("interactions: calls of one id", 250, |n| {
+        interaction(&same(
+            n,
+            r#"{"type":"function_call","id":"c","name":"f","arguments":{"a":[0,0]}}"#,
+        ))
+    }),
+    shape("interactions: streamed calls that stay open", 250, |n| {
+        interaction_stream((0..n).flat_map(|at| {
+            [
+                format!(
+                    r#"{{"event_type":"step.start","index":{at},"step":{{"type":"function_call","id":"c{at}","name":"f","arguments":{{}}}}}}"#
+                ),
+                format!(
+                    r#"{{"event_type":"step.delta","index":{},"delta":{{"type":"arguments_delta","arguments":"1"}}}}"#,
+                    at / 2
+                ),
+            ]
+        }))
+    }),
+    shape("interactions: unknown steps", 250, |n| {
+        interaction(&same(n, r#"{"type":"new_step","a":[0,0,0]}"#))
+    }),
+    shape("interactions: unknown contents", 250, |n| {
+        let contents = same(n, r#"{"type":"new","a":[0,0,0]}"#);
+        interaction(&format!(r#"[{{"type":"model_output","content":{contents}}}]"#))
+    }),
+    shape("interactions: thoughts", 250, |n| {
+        interaction(&same(
+            n,
+            r#"{"type":"thought","signature":"c2ln","summary":[{"type":"text","text":"a"}]}"#,
+        ))
+    }),
+    shape("interactions: signatures of one thought", 250, |n| {
+        interaction_stream((0..n).map(|_| {
+            r#"{"event_type":"step.delta","index":0,"delta":{"type":"thought_signature","signature":"c2lnbmF0dXJl"}}"#.to_owned()
+        }))
+    }),
+    shape("interactions: a result in many deltas", 250, |n| {
+        interaction_stream((0..n).map(|_| {
+            r#"{"event_type":"step.delta","index":0,"delta":{"type":"google_search_result","result":[{"a":1}]}}"#.to_owned()
+        }))
+    }),
+    shape("interactions: sources of a long text", 100, |n| {
+        let source = |at| {
+            format!(
+                r#"{{"type":"url_citation","url":"u{at}","start_index":{at},"end_index":{}}}"#,
+                at + 9
+            )
+        };
+        let text = "ä word ".repeat(n);
+        let sources = list(n, source);
+        interaction(&format!(
+            r#"[{{"type":"model_output","content":[{{"type":"text","text":"{text}","annotations":{sources}}}]}}]"#
+        ))
+    }),
+    shape("interactions: sources between words", 100, |n| {
+        let word =
+            r#"{"event_type":"step.delta","index":0,"delta":{"type":"text","text":"ä word "}}"#;
+        let source = r#"{"event_type":"step.delta","index":0,"delta":{"type":"text_annotation_delta","annotations":[{"type":"url_citation","url":"u","start_index":0,"end_index":9}]}}"#;
+        interaction_stream((0..n).flat_map(move |_| [word.to_owned(), source.to_owned()]))
+    }),
+    shape("interactions: texts between images", 250, |n| {
+        let contents = same(n, r#"{"type":"text","text":"a"},{"type":"image","data":"AAAA"}"#);
+        interaction(&format!(r#"[{{"type":"model_output","content":{contents}}}]"#))
+    }),
+    shape("interactions: audio in pieces", 250, |n| {
+        interaction_stream((0..n).map(|_| {
+            r#"{"event_type":"step.delta","index":0,"delta":{"type":"audio","mime_type":"audio/l16","data":"AA=="}}"#.to_owned()
+        }))
+    }),
+    shape("interactions: words one by one", 500, |n| {
+        let word =
+            r#"{"event_type":"step.delta","index":0,"delta":{"type":"text","text":"word "}}"#;
+        interaction_stream((0..n).map(move |_| word.to_owned()))
+    }),
+    shape("interactions: a whole text", 5_000, |n| {
+        let text = "word ".repeat(n);
+        interaction(&format!(
+            r#"[{{"type":"model_output","content":[{{"type":"text","text":"{text}"}}]}}]"#
+        ))
     }),
 ];

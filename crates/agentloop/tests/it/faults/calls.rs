@@ -30,7 +30,12 @@ impl Call {
     /// Every call in every protocol that has it.
     pub(crate) fn everywhere() -> impl Iterator<Item = (Self, Protocol)> {
         let all = Protocol::ALL.iter().flat_map(|protocol| Self::ALL.map(|call| (call, *protocol)));
-        let embeds = |protocol| !matches!(protocol, Protocol::Anthropic | Protocol::Bedrock);
+        let embeds = |protocol| {
+            !matches!(
+                protocol,
+                Protocol::Anthropic | Protocol::Bedrock | Protocol::GeminiInteractions
+            )
+        };
         all.filter(move |(call, protocol)| *call != Self::Embed || embeds(*protocol))
     }
 

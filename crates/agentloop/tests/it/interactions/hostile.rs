@@ -128,19 +128,8 @@ fn a_field_that_is_not_needed_may_be_missing() {
 }
 
 #[test]
-fn what_is_no_interaction_is_an_error_that_shows_it() {
-    for body in [
-        "",
-        "{}",
-        "[]",
-        "7",
-        "null",
-        "\"x\"",
-        "<html>",
-        "{\"id\":\"v1_a\"}",
-        "{\"steps\":7}",
-        "{\"steps\":",
-    ] {
+fn a_body_that_is_not_an_interaction_is_an_error() {
+    for body in ["{}", "[]", "7", "null", "\"x\"", "<html>", "{\"id\":\"v1_a\"}", "{\"steps\":7}"] {
         let error = decode(&wire(false), body.as_bytes()).response().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Protocol, "{body}: {error}");
     }
@@ -193,7 +182,6 @@ fn events_in_the_wrong_order_keep_the_grammar() {
         "text_annotation_delta",
         "google_search_call",
         "new",
-        "",
     ];
     for first in kinds {
         for second in kinds {

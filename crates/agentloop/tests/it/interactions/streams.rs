@@ -200,7 +200,7 @@ fn an_interaction_that_failed_is_an_error_with_its_reason() {
 }
 
 #[test]
-fn parallel_calls_are_told_apart_by_their_index() {
+fn parallel_calls_are_distinguished_by_their_index() {
     let call = |index, id: &str| {
         start(
             index,

@@ -24,7 +24,7 @@ fn fallback(kind: Kind, providers: &[&str]) -> Fallback {
 async fn the_next_model_uses_its_own_protocol_and_the_response_names_it() {
     for kind in KINDS {
         for (from, into) in PROTOCOLS.into_iter().flat_map(|a| PROTOCOLS.map(|b| (a, b))) {
-            let embeds = |one| one != Protocol::Anthropic;
+            let embeds = |one| !matches!(one, Protocol::Anthropic | Protocol::GeminiInteractions);
             if kind == Kind::Embed && !embeds(into) {
                 continue;
             }
@@ -207,7 +207,10 @@ async fn a_list_without_the_middleware_is_a_warning_and_is_not_sent() {
         let request = question("lab/m").fallbacks(["elsewhere/m"]);
         let sent = agentloop::inspect::encode(&ai, &request, true).unwrap();
         assert!(!sent.body.get().contains("elsewhere"), "{}", sent.body);
-        if !matches!(protocol, Protocol::Anthropic | Protocol::Bedrock) {
+        if !matches!(
+            protocol,
+            Protocol::Anthropic | Protocol::Bedrock | Protocol::GeminiInteractions
+        ) {
             let sent = agentloop::inspect::encode_embed(&ai, &vectors).unwrap();
             assert!(!format!("{sent:?}").contains("fallbacks"));
         }

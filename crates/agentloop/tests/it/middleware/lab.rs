@@ -31,7 +31,9 @@ pub(crate) const KINDS: [Kind; 3] = [Kind::Chat, Kind::Stream, Kind::Embed];
 /// Every kind of call in every protocol that has it.
 pub(crate) fn every() -> impl Iterator<Item = (Kind, Protocol)> {
     let all = PROTOCOLS.into_iter().flat_map(|protocol| KINDS.map(|kind| (kind, protocol)));
-    let embeds = |protocol| !matches!(protocol, Protocol::Anthropic | Protocol::Bedrock);
+    let embeds = |protocol| {
+        !matches!(protocol, Protocol::Anthropic | Protocol::Bedrock | Protocol::GeminiInteractions)
+    };
     all.filter(move |(kind, protocol)| *kind != Kind::Embed || embeds(*protocol))
 }
 

@@ -45,7 +45,11 @@ pub(crate) fn fault() -> impl Strategy<Value = Option<Fault>> {
 pub(crate) fn call() -> impl Strategy<Value = (Kind, Protocol)> {
     let kinds = (prop::sample::select(&KINDS[..]), prop::sample::select(&PROTOCOLS[..]));
     kinds.prop_filter("served", |(kind, protocol)| {
-        *kind != Kind::Embed || !matches!(protocol, Protocol::Anthropic | Protocol::Bedrock)
+        *kind != Kind::Embed
+            || !matches!(
+                protocol,
+                Protocol::Anthropic | Protocol::Bedrock | Protocol::GeminiInteractions
+            )
     })
 }
 

@@ -96,6 +96,7 @@ fn names_of(name: &str) -> Vec<&str> {
             "output_config",
             "outputConfig",
             "thinkingConfig",
+            "thinking_level",
             "think",
         ],
         _ => &[],

@@ -2,7 +2,7 @@
 //! warning, or is an error in strict mode, and what is sent is what the published descriptions take.
 
 use agentloop::inspect::{self, EncodedRequest};
-use agentloop::provider::{Action, Restriction};
+use agentloop::provider::{Action, Condition, Restriction};
 use agentloop::{AgentLoop, ChatRequest, ErrorKind, Protocol, Provider};
 use serde_json::{Value, json};
 
@@ -150,6 +150,11 @@ fn replaced_requests_match_the_api_descriptions() {
             ("google", Protocol::Gemini) => &gemini,
             _ => continue,
         };
+        // A field that only another protocol has.
+        let has_field = case.row.when.iter().any(|when| matches!(when, Condition::Field(_)));
+        if has_field && matches!(case.row.then, Action::Speak(other) if other != case.protocol) {
+            continue;
+        }
         let mut request = case.request().lenient();
         if matches!(case.row.then, Action::Speak(_)) {
             request = request.protocol(case.protocol);

@@ -49,9 +49,14 @@ fn a_renamed_parameter_is_sent_under_the_other_name_only() {
             let mut rest = body(&sent);
             assert!(rest.pointer(pointer).is_some_and(|value| !value.is_null()), "{cell}: {rest}");
             rest.as_object_mut().unwrap().remove(name.split('.').next().unwrap());
-            if protocol == Protocol::Gemini && param == Param::Audio {
-                // A voice requests audio, which is a parameter of its own.
-                rest.as_object_mut().unwrap().remove("generationConfig");
+            // A voice requests audio, which is a parameter of its own.
+            let audio = match protocol {
+                Protocol::Gemini => "generationConfig",
+                Protocol::GeminiInteractions => "response_modalities",
+                _ => "",
+            };
+            if param == Param::Audio {
+                rest.as_object_mut().unwrap().remove(audio);
             }
             let stripped = encode(lab(protocol).strip([param]), &plain(param)).unwrap();
             assert_eq!(rest, body(&stripped), "{cell}");

@@ -9,28 +9,19 @@ use super::{config, contents, tools};
 use crate::chat::{ChatMessage, ChatRequest};
 use crate::error::Result;
 use crate::percent;
+use crate::protocol::google::serve::models_route;
 use crate::protocol::serve::known::{Read, Take as _, Wrong, read_object};
 use crate::protocol::serve::notes::Notes;
 use crate::protocol::serve::{Operation, ServedChat, StreamFraming};
 
 pub(super) use super::embed::read_embed;
 
-/// Returns what a call asks for, by its method and the end of its path. The list of models shares its path with other
-/// protocols: it is this one's under the API's version, or with a key in this protocol's header or query.
+/// Returns what a call asks for, by its method and the end of its path.
 pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
-    let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    let path = path.trim_end_matches('/');
     if method == Method::GET {
-        let has_key = query.split('&').any(|pair| pair.starts_with("key="));
-        if !path.contains("/v1beta") && !headers.contains_key("x-goog-api-key") && !has_key {
-            return None;
-        }
-        return if path.ends_with("/models") {
-            Some(Operation::Models)
-        } else {
-            path.contains("/models/").then_some(Operation::Model)
-        };
+        return models_route(path, headers);
     }
+    let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     if method != Method::POST {
         return None;
     }

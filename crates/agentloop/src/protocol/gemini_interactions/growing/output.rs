@@ -6,7 +6,7 @@ use std::mem::{size_of, take};
 use serde_json::{Map, Value};
 
 use super::held::{opaque, take_word};
-use super::{is_blank, put_state, step_state, tree};
+use super::{is_blank, list, put_state, step_state, tree, unreadable, value};
 use crate::chat::{
     FilePart, ImagePart, PartDelta, PartStart, ProviderState, ResponsePart, Warning, Weight as _,
 };
@@ -66,7 +66,7 @@ impl Output {
         emitter: &mut Emitter,
     ) -> Result<Self> {
         let contents = fields.raw("content");
-        if let Some(Ok(failure)) = fields.raw("error").map(|raw| nesting::read(raw.get())) {
+        if let Some(failure) = fields.raw("error").and_then(value) {
             emitter.charge(failure.weight())?;
             *error = Some(failure);
         }
@@ -78,19 +78,26 @@ impl Output {
         emitter.charge(rest.weight())?;
         let mut output = Self { rest, ..Self::default() };
         if let Some(contents) = contents {
-            output.contents(contents.get().as_bytes(), emitter)?;
+            output.contents(contents.get(), emitter)?;
         }
         Ok(output)
     }
 
-    fn contents(&mut self, json: &[u8], emitter: &mut Emitter) -> Result<()> {
+    /// Reads contents. They are emitted one by one, so what a strict parser refuses in any of them is mended first.
+    fn contents(&mut self, json: &str, emitter: &mut Emitter) -> Result<()> {
         let mut list = List::<Fields<'_>>::default();
-        if let Err(error) = fill_json(json, &mut list) {
-            let json = mended(json, &error).ok_or(error)?;
-            let mut list = List::<Fields<'_>>::default();
-            fill_json(&json, &mut list)?;
-            return self.listed(list, emitter);
-        }
+        let mended = match fill_json(json.as_bytes(), &mut list) {
+            Err(error) => Some(mended(json.as_bytes(), &error).ok_or(error)?),
+            // Only escapes can be wrong in what the lists have not read yet.
+            Ok(()) if memchr::memmem::find(json.as_bytes(), b"\\u").is_some() => {
+                let error = nesting::read(json).err().map(unreadable);
+                error.and_then(|error| mended(json.as_bytes(), &error))
+            }
+            Ok(()) => None,
+        };
+        let Some(json) = mended else { return self.listed(list, emitter) };
+        let mut list = List::<Fields<'_>>::default();
+        fill_json(&json, &mut list)?;
         self.listed(list, emitter)
     }
 
@@ -155,7 +162,7 @@ impl Output {
     /// Keeps the annotations of the text until it is complete: their places are counted in it.
     fn annotate(&mut self, content: &Fields<'_>, emitter: &mut Emitter) -> Result<()> {
         let list = match content.raw("annotations") {
-            Some(raw) => nesting::read_list(raw.get()),
+            Some(raw) => list(raw),
             None => return Ok(()),
         };
         let text = match &mut self.growing {

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{is_blank, put_state, step_state, tree};
+use super::{is_blank, list, put_state, step_state, tree, value};
 use crate::chat::{PartDelta, PartStart, Weight as _};
 use crate::error::Result;
-use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::fields::Fields;
 
@@ -26,8 +25,7 @@ impl Thought {
         if let Some(signature) = fields.take_text("signature") {
             thought.sign(&signature, emitter)?;
         }
-        let summary =
-            fields.raw("summary").map_or_else(Vec::new, |raw| nesting::read_list(raw.get()));
+        let summary = fields.raw("summary").map_or_else(Vec::new, list);
         for name in ["type", "summary", "signature"] {
             fields.remove(name);
         }
@@ -43,7 +41,7 @@ impl Thought {
         if let Some(signature) = delta.take_text("signature") {
             self.sign(&signature, emitter)?;
         }
-        if let Some(Ok(content)) = delta.raw("content").map(|raw| nesting::read(raw.get())) {
+        if let Some(content) = delta.raw("content").and_then(value) {
             return self.summary(content, emitter);
         }
         if !matches!(delta.text("type"), Some("thought_signature" | "thought_summary")) {

@@ -1,4 +1,4 @@
-//! The server's side: reads requests and writes responses. The list of models and embeddings are those of generateContent.
+//! The server's side: reads requests and writes responses. The list of models is that of generateContent.
 
 mod request;
 mod response;

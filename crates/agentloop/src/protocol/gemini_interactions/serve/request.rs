@@ -9,12 +9,16 @@ use crate::chat::{
     Stop, Thinking,
 };
 use crate::error::Result;
+use crate::protocol::google::serve::models_route;
 use crate::protocol::serve::known::{Read, Take as _, Wrong, object_of, read_object};
 use crate::protocol::serve::notes::Notes;
 use crate::protocol::serve::{Operation, ServedChat, StreamFraming};
 
 /// Returns what a call asks for, by its method and the end of its path.
-pub(super) fn route(method: &Method, path: &str, _: &HeaderMap) -> Option<Operation> {
+pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
+    if method == Method::GET {
+        return models_route(path, headers);
+    }
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     (method == Method::POST && path.ends_with("/interactions")).then_some(Operation::Chat)
 }
