@@ -508,8 +508,8 @@ fn own(part: &mut ResponsePart, model: &str) {
 
 /// Returns whether the API of the client has arguments as an object, and would write these in another way.
 fn is_rewritten(client: Protocol, arguments: &str) -> bool {
-    use Protocol::{Anthropic, Bedrock, Gemini, Ollama};
-    matches!(client, Anthropic | Gemini | Ollama | Bedrock)
+    use Protocol::{Anthropic, Bedrock, Gemini, GeminiInteractions, Ollama};
+    matches!(client, Anthropic | Gemini | GeminiInteractions | Ollama | Bedrock)
         && serde_json::from_str::<Value>(arguments)
             .is_ok_and(|value| arguments != value.to_string().as_str())
 }

@@ -66,8 +66,4 @@ impl Codec for GeminiInteractions {
     fn decode_error_in_response(&self, provider: &str, body: &[u8]) -> Error {
         error::in_body(provider, body)
     }
-
-    fn takes_any_root(&self) -> bool {
-        true
-    }
 }

@@ -72,7 +72,7 @@ fn streamed(sample: &Value) -> Vec<u8> {
                 |content| json!({ "event_type": "step.delta", "index": index, "delta": content }),
             )),
             None => {
-                events.push(json!({ "event_type": "step.delta", "index": index, "delta": step }))
+                events.push(json!({ "event_type": "step.delta", "index": index, "delta": step }));
             }
         }
         events.push(json!({ "event_type": "step.stop", "index": index }));

@@ -202,7 +202,7 @@ fn a_response_returns_as_the_steps_that_it_was() {
     let response = decode(&wire(false), response.to_string().as_bytes()).response().unwrap();
     let next = own()
         .tool(ToolDefinition::function("look", json!({ "type": "object" })))
-        .message(response.clone().into_message())
+        .message(response.into_message())
         .message(ChatMessage::tool("q1", "found"))
         .message(ChatMessage::tool_error("q2", "lost"));
     let encoded = encode(&next);

@@ -120,21 +120,22 @@ fn generated_step(kind: &str, mut fields: Fields, at: usize) -> Read<ContentPart
         }
         "code_execution_call" => {
             let mut arguments = fields.object("arguments")?.unwrap_or_default();
-            let mut part = CodeExecutionPart::default();
-            part.id = fields.text("id")?;
-            part.code = arguments.text("code")?.unwrap_or_default();
-            part.language = arguments.text("language")?.unwrap_or_else(|| "python".to_owned());
-            part.provider_state = own_state(kind, fields);
-            ContentPart::CodeExecution(part)
+            ContentPart::CodeExecution(CodeExecutionPart {
+                id: fields.text("id")?,
+                code: arguments.text("code")?.unwrap_or_default(),
+                language: arguments.text("language")?.unwrap_or_else(|| "python".to_owned()),
+                provider_state: own_state(kind, fields),
+            })
         }
         "code_execution_result" => {
             let is_error = fields.flag("is_error")?.unwrap_or(false);
-            let mut part = CodeResultPart::default();
-            part.id = fields.text("call_id")?;
-            part.outcome = if is_error { CodeOutcome::Error } else { CodeOutcome::Ok };
-            part.output = fields.text("result")?.unwrap_or_default();
-            part.provider_state = own_state(kind, fields);
-            ContentPart::CodeResult(part)
+            ContentPart::CodeResult(CodeResultPart {
+                id: fields.text("call_id")?,
+                outcome: if is_error { CodeOutcome::Error } else { CodeOutcome::Ok },
+                output: fields.text("result")?.unwrap_or_default(),
+                provider_state: own_state(kind, fields),
+                ..CodeResultPart::default()
+            })
         }
         _ if kind.ends_with("_call") => {
             let own = kind.strip_suffix("_call").unwrap_or(kind);
@@ -234,8 +235,8 @@ fn input(mut fields: Fields, place: &str, notes: &mut Notes) -> Read<Option<Cont
         "image" => ContentPart::ImageUrl { image_url: ImageUrl::new(url), cache_control: None },
         "video" => ContentPart::VideoUrl { video_url: MediaUrl::new(url) },
         "audio" => {
-            let mut audio = AudioInput::default();
-            audio.format = crate::media::audio_format(&mime);
+            let format = crate::media::audio_format(&mime);
+            let mut audio = AudioInput { format, ..AudioInput::default() };
             match DataUrl::parse(&url) {
                 Some(data) => audio.data = data.into_base64().into_owned(),
                 None => audio.url = Some(url),
@@ -243,8 +244,8 @@ fn input(mut fields: Fields, place: &str, notes: &mut Notes) -> Read<Option<Cont
             ContentPart::InputAudio { input_audio: audio }
         }
         _ => {
-            let mut file = FileInput::default();
-            file.mime_type = Some(mime).filter(|mime| !mime.is_empty());
+            let mime_type = Some(mime).filter(|mime| !mime.is_empty());
+            let mut file = FileInput { mime_type, ..FileInput::default() };
             match url.starts_with("data:") {
                 true => file.file_data = Some(url),
                 false => file.file_url = Some(url),

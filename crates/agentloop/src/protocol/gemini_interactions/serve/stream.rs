@@ -60,30 +60,30 @@ impl StreamWriter {
             // The protocol has one choice.
             ChatStreamEvent::ContentStart { choice_index: 0, part_index, part } => match part {
                 PartStart::Text {} => {
-                    self.start(*part_index, json!({ "type": "model_output" }), out);
+                    self.start(*part_index, &json!({ "type": "model_output" }), out);
                 }
                 PartStart::Thinking {} => {
-                    self.start(*part_index, json!({ "type": "thought" }), out);
+                    self.start(*part_index, &json!({ "type": "thought" }), out);
                 }
                 PartStart::ToolCall { id, name } => {
                     let step = json!({ "type": "function_call", "id": id, "name": name,
                                        "signature": "", "arguments": {} });
-                    self.start(*part_index, step, out);
+                    self.start(*part_index, &step, out);
                 }
                 _ => {}
             },
             ChatStreamEvent::ContentDelta { choice_index: 0, part_index, delta } => match delta {
                 PartDelta::Text { text } => {
-                    self.delta(*part_index, json!({ "type": "text", "text": text }), out);
+                    self.delta(*part_index, &json!({ "type": "text", "text": text }), out);
                 }
                 PartDelta::Thinking { thinking } => {
                     let content = json!({ "type": "text", "text": thinking });
                     let delta = json!({ "type": "thought_summary", "content": content });
-                    self.delta(*part_index, delta, out);
+                    self.delta(*part_index, &delta, out);
                 }
                 PartDelta::ToolCallArguments { arguments } => {
                     let delta = json!({ "type": "arguments_delta", "arguments": arguments });
-                    self.delta(*part_index, delta, out);
+                    self.delta(*part_index, &delta, out);
                 }
                 _ => {}
             },
@@ -124,7 +124,7 @@ impl StreamWriter {
         fields
     }
 
-    fn start(&mut self, part: u32, step: Value, out: &mut String) {
+    fn start(&mut self, part: u32, step: &Value, out: &mut String) {
         put(out, "step.start", json!({ "index": self.steps, "step": step }));
         self.open.push((part, self.steps));
         self.steps += 1;
@@ -134,7 +134,7 @@ impl StreamWriter {
         self.open.iter().find(|(open, _)| *open == part).map(|(_, index)| *index)
     }
 
-    fn delta(&mut self, part: u32, delta: Value, out: &mut String) {
+    fn delta(&mut self, part: u32, delta: &Value, out: &mut String) {
         if let Some(index) = self.index(part) {
             put(out, "step.delta", json!({ "index": index, "delta": delta }));
         }
@@ -144,20 +144,20 @@ impl StreamWriter {
         if self.index(index).is_none() {
             // A part that arrived whole.
             let Some(step) = step(part) else { return };
-            self.start(index, step, out);
+            self.start(index, &step, out);
         } else {
             match part {
                 ResponsePart::Text(text) => {
                     let list = annotations(&text.text, &text.citations);
                     if !list.is_empty() {
                         let delta = json!({ "type": "text_annotation_delta", "annotations": list });
-                        self.delta(index, delta, out);
+                        self.delta(index, &delta, out);
                     }
                 }
                 ResponsePart::Thinking(thinking) => {
                     if let Some(signature) = &thinking.signature {
                         let delta = json!({ "type": "thought_signature", "signature": signature });
-                        self.delta(index, delta, out);
+                        self.delta(index, &delta, out);
                     }
                 }
                 ResponsePart::ToolCall(call) => {
@@ -167,7 +167,7 @@ impl StreamWriter {
                     if let Some(signature) = signature {
                         let delta = json!({ "type": "arguments_delta", "arguments": "",
                                             "signature": signature });
-                        self.delta(index, delta, out);
+                        self.delta(index, &delta, out);
                     }
                 }
                 _ => {}
