@@ -157,8 +157,8 @@ impl Inner {
         let agent = http::HeaderValue::from_static(USER_AGENT_VALUE);
         request.headers_mut().insert(USER_AGENT, agent);
         let secrets = RequestSecrets::of(&request);
-        let mut options = SendOptions::default();
-        options.connect_timeout = self.timeouts.connect;
+        let options =
+            SendOptions { connect_timeout: self.timeouts.connect, ..SendOptions::default() };
         let sending = match is_own {
             true => self.transmit(provider, Outgoing::new(request, None), options),
             false => self.fetcher.own_transport().send(request, options),
