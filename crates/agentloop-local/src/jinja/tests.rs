@@ -396,7 +396,7 @@ fn values_that_contain_themselves_or_each_other_end_with_an_error() {
 fn a_long_conversation_stays_within_the_limits() {
     let text = "word ".repeat(200);
     let messages: Vec<Json> = (0..2_000)
-        .map(|number| json!({"role": ["user", "assistant"][number % 2], "content": text}))
+        .map(|number| json!({"role": (["user", "assistant"][number % 2]), "content": text}))
         .collect();
     for template in [HERMES, ALTERNATING] {
         assert!(render(template, &messages, &[]).unwrap().len() > 2_000_000);

@@ -122,7 +122,11 @@ impl Secrets {
 
     /// Replaces the secrets in bytes by as many other ones, so lengths inside of them stay right. Returns whether there were any.
     pub(super) fn overwrite(&self, bytes: &mut [u8]) -> bool {
-        self.0.iter().fold(false, |found, secret| secret.overwrite(bytes) || found)
+        let mut has_found = false;
+        for secret in &self.0 {
+            has_found |= secret.overwrite(bytes);
+        }
+        has_found
     }
 
     /// Returns whether bytes contain a secret.
