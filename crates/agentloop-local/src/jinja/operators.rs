@@ -206,7 +206,7 @@ fn check_method(
     method: &str,
     values: &[Value],
 ) -> Result<(), Error> {
-    let all = || [&[value.clone()], values].concat();
+    let all = || [std::slice::from_ref(value), values].concat();
     match (value.kind(), method) {
         (ValueKind::String, "replace") => check_replace(budget, &all()),
         (ValueKind::String, "format") => check_format(budget, &all()),
