@@ -29,7 +29,7 @@ fn the_help_lists_the_commands_and_exit_codes() {
       speak        Turn text into speech
       transcribe   Turn speech into text, or into subtitles
       rerank       Sort documents by how well they match a query, the best first
-      moderate     Check texts for harm
+      moderate     Check texts or a conversation for harm
       log          List, search, show, export and delete the conversations that are stored
       models       List models, with their limits and prices
       providers    List the providers and whether each is ready to use
