@@ -78,7 +78,7 @@ async fn a_client_receives_what_the_provider_sent() {
 /// Returns the list of messages of a request, in the protocol in which the provider received it.
 fn messages(protocol: Protocol, body: &Value) -> Vec<Value> {
     let name = match protocol {
-        Protocol::OpenAiResponses => "input",
+        Protocol::OpenAiResponses | Protocol::GeminiInteractions => "input",
         Protocol::Gemini => "contents",
         _ => "messages",
     };

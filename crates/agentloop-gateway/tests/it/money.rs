@@ -100,11 +100,11 @@ async fn broken_and_cancelled_calls_have_estimated_rows() {
         let (path, body) = chat(Protocol::OpenAiChat, &format!("{name}/echo!refuse"), false);
         assert_eq!(stage.post(&path, &body).await.status, 502);
     }
-    stage.records.wait(24).await;
+    stage.records.wait(28).await;
     let rows = rows(&stage, &store).await;
     // An error status costs nothing. What a connection that broke cost is not known.
     let of = |outcome: Outcome| rows.iter().filter(|row| row.outcome == outcome).count();
-    assert_eq!((of(Outcome::Failed), of(Outcome::Cancelled), rows.len()), (12, 6, 18));
+    assert_eq!((of(Outcome::Failed), of(Outcome::Cancelled), rows.len()), (14, 7, 21));
     let bill = stage.simulator.ledger();
     let billed = price(bill.prompt_tokens, bill.completion_tokens);
     let wrong = (billed - sum(&rows)).max(sum(&rows) - billed);
