@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn the_account_of_a_key_is_the_only_one() {
-        let provider = Provider::fireworks();
+        let provider = Provider::openai_compatible("p", "http://p.invalid/inference/v1");
         let read = |body: &str| decode_accounts(&provider, body.as_bytes());
         assert_eq!(read(r#"{"accounts":[{"name":"accounts/me"}]}"#).unwrap(), "me");
         for none in [
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn signed_urls_are_read_by_name_and_nothing_else_is_one() {
-        let provider = Provider::fireworks();
+        let provider = Provider::openai_compatible("p", "http://p.invalid/inference/v1");
         let read = |body: &str| decode_urls(&provider, body.as_bytes());
         let two = r#"{"filenameToSignedUrls":{"b":"https://x/b","a":"https://x/a"}}"#;
         let names: Vec<String> = read(two).unwrap().into_keys().collect();
