@@ -4,18 +4,20 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::citations;
 use super::parts::{self, Block, BlockBody, Content};
 use crate::chat::{
-    CacheControl, ChatMessage, ContentPart, ImageDetail, MessageContent, ProviderState, Role,
-    ServerToolCallPart, ServerToolResultPart, TextPart, ToolCallPart, Warning, WarningKind,
+    CacheControl, ChatMessage, ContentPart, ProviderState, Role, ServerToolCallPart,
+    ServerToolResultPart, TextPart, ToolCallPart, Warning, WarningKind,
 };
 use crate::error::Result;
+use crate::media::Refusal;
 use crate::protocol::ToolNames;
-use crate::protocol::blocks::input::{as_object, id_of_result, input};
-use crate::protocol::messages::warning;
+use crate::protocol::blocks::input::{as_object, id_of_result};
+use crate::protocol::blocks::message::WriteMessages;
 use crate::provider::Provider;
 
 /// A message on the wire.
@@ -77,54 +79,10 @@ impl<'a> Messages<'a, '_> {
         Ok(sent)
     }
 
-    fn warn(&mut self, kind: WarningKind, subject: String, why: &str) {
-        self.warnings.push(warning(kind, subject, why));
-    }
-
-    fn dropped(&mut self, subject: String, why: &str) {
-        self.warn(WarningKind::Dropped, subject, why);
-    }
-
     /// Returns the blocks of a message to the model.
     fn input_blocks(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Block<'a>>> {
-        if message.name.is_some() {
-            let why = format!("{} does not accept the name of an author", self.provider.name);
-            self.dropped(format!("messages[{at}].name"), &why);
-        }
+        self.drop_name(message, at);
         self.content(message, at)
-    }
-
-    /// Parts as the provider takes them; what it cannot take is an error, or a warning if the caller is lenient.
-    fn content(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Block<'a>>> {
-        let parts = match &message.content {
-            None => return Ok(Vec::new()),
-            Some(MessageContent::Text(text)) if text.trim().is_empty() => return Ok(Vec::new()),
-            Some(MessageContent::Text(text)) => return Ok(vec![Block::text(text)]),
-            Some(MessageContent::Parts(parts)) => parts,
-        };
-        let mut blocks = Vec::with_capacity(parts.len());
-        for (part_at, part) in parts.iter().enumerate() {
-            let subject = || format!("messages[{at}].content[{part_at}]");
-            let is_text = matches!(part, ContentPart::Text(_));
-            let block = match parts::encode(part, self.provider) {
-                Ok(_) if message.role == Role::System && !is_text => {
-                    Err("instructions must be text".into())
-                }
-                block => block,
-            };
-            match block {
-                Ok(block) => blocks.extend(block),
-                Err(refusal) if self.lenient => self.dropped(subject(), &refusal.why),
-                Err(refusal) => return Err(refusal.into_error(&subject(), &self.provider.name)),
-            }
-            if let ContentPart::ImageUrl { image_url, .. } = part
-                && image_url.detail.is_some_and(|detail| detail != ImageDetail::Auto)
-            {
-                let why = format!("{} does not support this parameter", self.provider.name);
-                self.dropped(format!("{}.detail", subject()), &why);
-            }
-        }
-        Ok(blocks)
     }
 
     /// Returns the result of a tool. A marker inside it is one on it.
@@ -140,28 +98,49 @@ impl<'a> Messages<'a, '_> {
         Ok(Block { body, cache_control })
     }
 
-    fn assistant(&mut self, message: &'a ChatMessage, at: usize) -> Vec<Block<'a>> {
-        let mut blocks = Vec::new();
-        match &message.content {
-            None => {}
-            Some(MessageContent::Text(text)) if text.trim().is_empty() => {}
-            Some(MessageContent::Text(text)) => blocks.push(Block::text(text)),
-            Some(MessageContent::Parts(parts)) => {
-                for (part_at, part) in parts.iter().enumerate() {
-                    let subject = format!("messages[{at}].content[{part_at}]");
-                    match self.assistant_part(part, message, &subject) {
-                        Ok(block) => blocks.extend(block),
-                        Err(why) => self.dropped(subject, &why),
-                    }
-                }
+    fn text(&mut self, part: &'a TextPart, own: bool, subject: &str) -> Option<Block<'a>> {
+        if part.text.trim().is_empty() {
+            return None;
+        }
+        let provider = self.provider.name.as_ref();
+        let mut lost = false;
+        let mut citations = Vec::with_capacity(part.citations.len());
+        for citation in &part.citations {
+            match citations::write(citation, provider, own) {
+                Some(citation) => citations.push(citation),
+                None => lost |= citation.is_missed(own),
             }
         }
-        for call in &message.tool_calls {
-            let (id, function) = (&call.id, &call.function);
-            let subject = format!("messages[{at}].tool_calls");
-            blocks.push(self.call(id, &function.name, &function.arguments, None, &subject));
+        if lost {
+            let why = format!("{provider} accepts only its own citations");
+            self.dropped(subject.to_owned(), &why);
         }
-        blocks
+        let body = BlockBody::Text { text: Cow::Borrowed(&part.text), citations };
+        Some(Block { body, cache_control: part.cache_control.map(CacheControl::into) })
+    }
+}
+
+impl<'a> WriteMessages<'a> for Messages<'a, '_> {
+    type Block = Block<'a>;
+
+    fn provider(&self) -> &'a Provider {
+        self.provider
+    }
+
+    fn is_lenient(&self) -> bool {
+        self.lenient
+    }
+
+    fn warnings(&mut self) -> &mut Vec<Warning> {
+        self.warnings
+    }
+
+    fn text_block(text: &'a str) -> Block<'a> {
+        Block::text(text)
+    }
+
+    fn input_part(&self, part: &'a ContentPart, _: Role) -> Result<Option<Block<'a>>, Refusal> {
+        parts::encode(part, self.provider)
     }
 
     /// Returns a part of an assistant message as a block, or why it is left out. Parts of the provider itself are sent
@@ -227,40 +206,13 @@ impl<'a> Messages<'a, '_> {
         }
     }
 
-    fn text(&mut self, part: &'a TextPart, own: bool, subject: &str) -> Option<Block<'a>> {
-        if part.text.trim().is_empty() {
-            return None;
-        }
-        let provider = self.provider.name.as_ref();
-        let mut lost = false;
-        let mut citations = Vec::with_capacity(part.citations.len());
-        for citation in &part.citations {
-            match citations::write(citation, provider, own) {
-                Some(citation) => citations.push(citation),
-                None => lost |= citation.is_missed(own),
-            }
-        }
-        if lost {
-            let why = format!("{provider} accepts only its own citations");
-            self.dropped(subject.to_owned(), &why);
-        }
-        let body = BlockBody::Text { text: Cow::Borrowed(&part.text), citations };
-        Some(Block { body, cache_control: part.cache_control.map(CacheControl::into) })
-    }
-
-    fn call(
+    fn call_block(
         &mut self,
         id: &'a str,
         name: &'a str,
-        arguments: &str,
+        input: Box<RawValue>,
         more: Option<&'a Map<String, Value>>,
-        subject: &str,
     ) -> Block<'a> {
-        let (input, is_object) = input(arguments);
-        if !is_object {
-            let why = "the arguments are not a JSON object: sent as the field `_raw` of one";
-            self.warn(WarningKind::Converted, subject.to_owned(), why);
-        }
         let name = Cow::Borrowed(self.names.sent(name));
         Block::new(BlockBody::ToolUse { id, name, input, more })
     }

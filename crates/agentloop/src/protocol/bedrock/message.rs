@@ -5,18 +5,20 @@ use std::collections::HashMap;
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::cache_points::Blocks;
 use super::citations;
 use super::parts::{self, Block, BlockBody, Reasoning, TextContent};
 use crate::chat::{
-    ChatMessage, ContentPart, ImageDetail, MessageContent, ProviderState, Role, TextPart,
-    ToolCallPart, Warning, WarningKind,
+    ChatMessage, ContentPart, ProviderState, Role, TextPart, ToolCallPart, Warning, WarningKind,
 };
 use crate::error::Result;
+use crate::media::Refusal;
 use crate::protocol::ToolNames;
-use crate::protocol::blocks::input::{as_object, id_of_result, input};
+use crate::protocol::blocks::input::{as_object, id_of_result};
+use crate::protocol::blocks::message::WriteMessages;
 use crate::provider::Provider;
 
 /// A message on the wire.
@@ -132,69 +134,12 @@ impl<'a, 'w> Messages<'a, 'w> {
         }
     }
 
-    fn warn(&mut self, kind: WarningKind, subject: String, why: &str) {
-        let message = format!("{subject}: {why}");
-        self.warnings.push(Warning::new(kind, subject, message));
-    }
-
-    fn dropped(&mut self, subject: String, why: &str) {
-        self.warn(WarningKind::Dropped, subject, why);
-    }
-
     /// Returns the blocks of a message to the model.
     fn input_blocks(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Block<'a>>> {
-        if message.name.is_some() {
-            let why = format!("{} does not accept the name of an author", self.provider.name);
-            self.dropped(format!("messages[{at}].name"), &why);
-        }
+        self.drop_name(message, at);
         let mut blocks = self.content(message, at)?;
         self.speak_of_documents(&mut blocks, at);
         Ok(blocks)
-    }
-
-    /// Parts as the provider takes them; what it cannot take is an error, or a warning if the caller is lenient.
-    fn content(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Block<'a>>> {
-        let parts = match &message.content {
-            None => return Ok(Vec::new()),
-            Some(MessageContent::Text(text)) if text.trim().is_empty() => return Ok(Vec::new()),
-            Some(MessageContent::Text(text)) => return Ok(vec![Block::text(text)]),
-            Some(MessageContent::Parts(parts)) => parts,
-        };
-        let mut blocks = Vec::with_capacity(parts.len());
-        for (part_at, part) in parts.iter().enumerate() {
-            let subject = || format!("messages[{at}].content[{part_at}]");
-            let is_text = matches!(part, ContentPart::Text(_));
-            let block = match parts::encode(part, self.provider, message.role == Role::Tool) {
-                Ok(_) if message.role == Role::System && !is_text => {
-                    Err("instructions must be text".into())
-                }
-                block => block,
-            };
-            match block {
-                Ok(block) => blocks.extend(block.map(|block| self.named(block))),
-                Err(refusal) if self.lenient => self.dropped(subject(), &refusal.why),
-                Err(refusal) => return Err(refusal.into_error(&subject(), &self.provider.name)),
-            }
-            if let ContentPart::ImageUrl { image_url, .. } = part
-                && image_url.detail.is_some_and(|detail| detail != ImageDetail::Auto)
-            {
-                let why = format!("{} does not support this parameter", self.provider.name);
-                self.dropped(format!("{}.detail", subject()), &why);
-            }
-        }
-        Ok(blocks)
-    }
-
-    /// Gives a document a name that no other one has.
-    fn named(&mut self, mut block: Block<'a>) -> Block<'a> {
-        if let BlockBody::Document { name, .. } = &mut block.body {
-            let used = self.documents.entry(name.clone()).or_insert(0);
-            *used += 1;
-            if *used > 1 {
-                *name = format!("{name} [{used}]");
-            }
-        }
-        block
     }
 
     /// Returns the result of a tool. A marker inside it is one on it.
@@ -209,28 +154,67 @@ impl<'a, 'w> Messages<'a, 'w> {
         Ok(Block { body: BlockBody::ToolResult { tool_use_id, content, status }, cache })
     }
 
-    fn assistant(&mut self, message: &'a ChatMessage, at: usize) -> Vec<Block<'a>> {
-        let mut blocks = Vec::new();
-        match &message.content {
-            None => {}
-            Some(MessageContent::Text(text)) if text.trim().is_empty() => {}
-            Some(MessageContent::Text(text)) => blocks.push(Block::text(text)),
-            Some(MessageContent::Parts(parts)) => {
-                for (part_at, part) in parts.iter().enumerate() {
-                    let subject = format!("messages[{at}].content[{part_at}]");
-                    match self.assistant_part(part, message, &subject) {
-                        Ok(block) => blocks.extend(block),
-                        Err(why) => self.dropped(subject, &why),
-                    }
-                }
+    fn text(&mut self, part: &'a TextPart, own: bool, subject: &str) -> Option<Block<'a>> {
+        let provider = self.provider.name.as_ref();
+        let mut lost = false;
+        let mut sources = Vec::with_capacity(part.citations.len());
+        for citation in &part.citations {
+            match citations::write(citation, provider, own) {
+                Some(citation) => sources.push(citation),
+                None => lost |= citation.is_missed(own),
             }
         }
-        for call in &message.tool_calls {
-            let (id, function) = (&call.id, &call.function);
-            let subject = format!("messages[{at}].tool_calls");
-            blocks.push(self.call(id, &function.name, &function.arguments, None, &subject));
+        if lost {
+            let why = format!("{provider} accepts only its own citations");
+            self.dropped(subject.to_owned(), &why);
         }
-        blocks
+        if part.text.trim().is_empty() {
+            return None;
+        }
+        let body = match sources.is_empty() {
+            true => BlockBody::Text(Cow::Borrowed(&part.text)),
+            false => BlockBody::CitationsContent {
+                content: [TextContent { text: &part.text }],
+                citations: sources,
+            },
+        };
+        Some(Block { body, cache: part.cache_control })
+    }
+}
+
+impl<'a> WriteMessages<'a> for Messages<'a, '_> {
+    type Block = Block<'a>;
+
+    fn provider(&self) -> &'a Provider {
+        self.provider
+    }
+
+    fn is_lenient(&self) -> bool {
+        self.lenient
+    }
+
+    fn warnings(&mut self) -> &mut Vec<Warning> {
+        self.warnings
+    }
+
+    fn text_block(text: &'a str) -> Block<'a> {
+        Block::text(text)
+    }
+
+    fn input_part(&self, part: &'a ContentPart, role: Role) -> Result<Option<Block<'a>>, Refusal> {
+        parts::encode(part, self.provider, role == Role::Tool)
+    }
+
+    /// Gives a document a name that no other one has.
+    fn accepted(&mut self, mut block: Block<'a>) -> Block<'a> {
+        if let BlockBody::Document { name, .. } = &mut block.body {
+            let used = self.documents.entry(name.clone()).or_insert(0);
+            *used += 1;
+            if *used > 1 {
+                *name = format!("{name} [{used}]");
+            }
+        }
+        block
     }
 
     /// Returns a part of an assistant message as a block, or why it is left out. Parts of the provider itself are sent
@@ -299,46 +283,13 @@ impl<'a, 'w> Messages<'a, 'w> {
         }
     }
 
-    fn text(&mut self, part: &'a TextPart, own: bool, subject: &str) -> Option<Block<'a>> {
-        let provider = self.provider.name.as_ref();
-        let mut lost = false;
-        let mut sources = Vec::with_capacity(part.citations.len());
-        for citation in &part.citations {
-            match citations::write(citation, provider, own) {
-                Some(citation) => sources.push(citation),
-                None => lost |= citation.is_missed(own),
-            }
-        }
-        if lost {
-            let why = format!("{provider} accepts only its own citations");
-            self.dropped(subject.to_owned(), &why);
-        }
-        if part.text.trim().is_empty() {
-            return None;
-        }
-        let body = match sources.is_empty() {
-            true => BlockBody::Text(Cow::Borrowed(&part.text)),
-            false => BlockBody::CitationsContent {
-                content: [TextContent { text: &part.text }],
-                citations: sources,
-            },
-        };
-        Some(Block { body, cache: part.cache_control })
-    }
-
-    fn call(
+    fn call_block(
         &mut self,
         tool_use_id: &'a str,
         name: &'a str,
-        arguments: &str,
+        input: Box<RawValue>,
         more: Option<&'a Map<String, Value>>,
-        subject: &str,
     ) -> Block<'a> {
-        let (input, is_object) = input(arguments);
-        if !is_object {
-            let why = "the arguments are not a JSON object: sent as the field `_raw` of one";
-            self.warn(WarningKind::Converted, subject.to_owned(), why);
-        }
         let name = self.names.sent(name);
         Block::new(BlockBody::ToolUse { tool_use_id, name, input, more })
     }
