@@ -97,7 +97,7 @@ fn a_conversation_is_moderated_as_a_whole() {
     );
     assert!(run.stderr.contains("moderates no conversations"), "{run}");
     let request = format!(r#"{{"model":"x","messages":{messages}}}"#);
-    let json = agentloop(moderate.into_iter().chain(["--json"])).stdin(&request).run();
+    let json = agentloop(moderate.into_iter().chain(["--json"])).stdin(request).run();
     assert_eq!(json.json()["results"].as_array().map(Vec::len), Some(1), "{json}");
     for wrong in
         ["", "[]", "{}", "7", "[7]", r#"[{"role":"king","content":"x"}]"#, r#"[{"role":"user""#]
