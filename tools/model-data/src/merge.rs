@@ -84,6 +84,7 @@ const PREMIUM: &str = "a tenth more than the global profile, as in every geograp
 /// Models of which models.dev's price is known to be the wrong one, and why. A name may end with `*`.
 const PRICED_BY_LITELLM: &[(&str, &str)] = &[
     ("google/gemini-2.5-flash-image", "which keeps words and images apart"),
+    // Amazon's guide ("Choosing between Geographic and Global cross-Region inference"): the global profile saves about a tenth.
     // models.dev has this price for the profiles of `eu.` and for some of `au.`, and elsewhere repeats that of `global.`.
     ("bedrock/us.anthropic.claude-*", PREMIUM),
     ("bedrock/jp.anthropic.claude-*", PREMIUM),

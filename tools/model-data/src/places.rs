@@ -3,13 +3,13 @@
 //! A provider with inference profiles has a model under several names: `anthropic.claude-x` in the region of the call, `eu.anthropic.claude-x`
 //! through the profile of a geography. litellm also has `eu-west-2/minimax.x`. What differs between them is the price.
 //!
-//! Amazon charges the price of the region that a call is made from. The sources have one price for a name, so it is kept only where it is the
-//! price of every region that the name can be called from:
+//! litellm 1.108.4 lists different prices for regions of one geography (`minimax.minimax-m2.5` in `eu-west-1` and `eu-west-2`). No source states
+//! which of them a call through a profile costs, so a price is kept only where it is certain:
 //!
 //! - the price of a name without a place is that of the regions of the United States: where litellm 1.108.4 lists these regions too, they
 //!   have that price;
 //! - the price of a geography other than `global`, `us` and `us-gov` is kept if the geographies agree. If they do not, prices
-//!   differ between the regions of one geography as well;
+//!   may differ between the regions of one geography as well;
 //! - the two regions of `us-gov` have one price. Where they are listed with two, one of them is wrong.
 
 use std::collections::BTreeMap;

@@ -59,8 +59,8 @@ fn profile_forms(model: &str) -> [Option<Form<'_>>; 2] {
 }
 
 /// Reads `arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0`. Of the resources that a model can be called by, only a
-/// foundation model and a profile that Amazon defines have the name of a model; what an application's own profile, a provisioned or an
-/// imported model costs is not known (AWS service authorization reference, `bedrock`: resource types).
+/// foundation model and a profile that Amazon defines have the name of a model (botocore 1.44.3: the pattern of `ConversationalModelId`).
+/// What an application's own profile, a provisioned, a custom or an imported model costs is not known.
 fn resource(model: &str) -> Option<Form<'_>> {
     let mut words = model.strip_prefix("arn:")?.splitn(5, ':');
     let (_partition, _service, region) = (words.next()?, words.next()?, words.next()?);

@@ -39,8 +39,8 @@ impl Pricing {
     }
 }
 
-/// The latency of a call that is served faster and costs more (botocore 1.44.3: `PerformanceConfigLatency`). It counts as a tier, which no
-/// source lists.
+/// The latency of a call that is served faster (botocore 1.44.3: `PerformanceConfigLatency`). It counts as a tier, because the usual price may
+/// not be its price, and no source lists one.
 const FASTER: &str = "optimized";
 
 /// Returns the tier that a provider reports among its metadata.

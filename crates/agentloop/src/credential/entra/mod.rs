@@ -31,8 +31,8 @@ const SCOPE: &str = "https://cognitiveservices.azure.com/.default";
 const SERVICE: &str = "Microsoft Entra ID";
 
 /// The mark of Azure's virtual machines, the same in all of them. Microsoft wrote it into cloud-init (commit 3f333f9 of canonical/cloud-init,
-/// `cloudinit/sources/azure/identity.py`: `ChassisAssetTag.AZURE_CLOUD`, read on 2026-11-18). azure-identity 1.27.0 has no such mark: it asks the
-/// metadata service of every machine.
+/// `cloudinit/sources/azure/identity.py`: `ChassisAssetTag.AZURE_CLOUD`, read on 2026-11-18). azure-identity 1.27.0 knows no
+/// such mark.
 const AZURE: (&str, &str) = ("chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77");
 
 /// Sends tokens of Microsoft Entra ID.

@@ -97,7 +97,7 @@ impl Provider {
                     ("bedrock_converse", "bedrock/"),
                     ("bedrock_converse", ""),
                 ]);
-                // Other services and contracts, and models that Amazon no longer serves.
+                // Other services and contracts, and generations of models that have successors, to keep the data small.
                 list.litellm_skip = names([
                     "*/*/*",
                     "*@*",

@@ -121,7 +121,11 @@ async fn tokens_of_caches_and_tiers_have_their_prices() {
     let found = cost("us-east-1", "us.amazon.nova-pro-v1:0", &body).await;
     assert_eq!(found.as_deref(), Some("0.00112"));
     body["performanceConfig"] = json!({ "latency": "optimized" });
-    assert_eq!(cost("us-east-1", "us.amazon.nova-pro-v1:0", &body).await, None, "it costs more");
+    assert_eq!(
+        cost("us-east-1", "us.amazon.nova-pro-v1:0", &body).await,
+        None,
+        "its price is not known"
+    );
 }
 
 #[tokio::test]
@@ -138,7 +142,7 @@ async fn a_name_without_a_profile_costs_what_its_region_costs() {
         ("us-east-1", "amazon.nova-lite-v1:0", Some("0.000084")),
         ("us-gov-west-1", "amazon.nova-lite-v1:0", Some("0.0001008")),
         ("eu-central-1", "amazon.nova-lite-v1:0", None),
-        // The regions of Europe have different prices, and the sources one.
+        // The geographies have different prices, so that of one is not certain.
         ("eu-central-1", "eu.amazon.nova-lite-v1:0", None),
         ("us-east-1", "us.amazon.nova-lite-v1:0", Some("0.000084")),
         (
