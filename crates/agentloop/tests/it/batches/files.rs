@@ -24,7 +24,7 @@ async fn every_provider_with_files_stores_lists_returns_and_deletes_them() {
         .map(|provider| provider.name.to_string())
         .collect();
     let expected = ["openai", "anthropic", "google", "groq", "together", "mistral"];
-    let others = ["fireworks", "perplexity", "cerebras", "xai", "azure", "moonshot"];
+    let others = ["fireworks", "perplexity", "xai", "cerebras", "azure", "moonshot"];
     assert_eq!(names, [&expected[..], &others].concat());
     for name in names {
         let ai = client(simulator.simulate(Provider::builtin(&name).unwrap()));

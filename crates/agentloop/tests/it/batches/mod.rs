@@ -1,7 +1,7 @@
 //! Batches and files of providers, against the simulator and against hostile ones.
 
-mod counted;
 mod compressed;
+mod counted;
 mod datasets;
 mod described;
 mod files;
