@@ -98,6 +98,11 @@ fn open(path: &Path, busy: Duration) -> Result<Connection, Failure> {
 
 /// Returns the version of the file, if this program can use it.
 fn check_version(connection: &Connection) -> Result<usize, Failure> {
+    // The three values are read from one state of the file: another process may be creating the tables.
+    let _snapshot = match connection.is_autocommit() {
+        true => Some(connection.unchecked_transaction()?),
+        false => None,
+    };
     let version = schema::version(connection)?;
     let application: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
