@@ -45,7 +45,8 @@ pub(crate) async fn make(number: u64, groups: &[Group; 2], tally: &Tally) {
     };
     more(&tally.begun);
     let (name, end) = match (dice.roll(20), protocol) {
-        (0..7, _) | (13..16, Protocol::Anthropic | Protocol::Bedrock) => {
+        (0..7, _)
+        | (13..16, Protocol::Anthropic | Protocol::Bedrock | Protocol::GeminiInteractions) => {
             ("chat", within(call.chat()).await)
         }
         (7..13, _) => ("stream", within(call.stream()).await),
