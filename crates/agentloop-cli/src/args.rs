@@ -215,7 +215,7 @@ pub(crate) enum Command {
     ///
     /// `agentloop tools NAME` shows a tool with its parameters, and `agentloop tools try NAME` runs it.
     ///
-    /// Example: agentloop tools try calculator 'expression=2 * 21'
+    /// Example: agentloop tools try time offset=+02:00
     Tools(tools::Args),
     /// Check a provider with your key: send small requests, and compare the responses with what is expected.
     ///

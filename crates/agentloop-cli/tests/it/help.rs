@@ -237,7 +237,7 @@ fn help_of_chat() {
           --tool <NAME>
               A tool that the model may call: a built-in tool, a tool or a group of the configuration, tools of a configured MCP server ('github:get_*'), or a pattern ('read_*'). Can be repeated.
               
-              The built-in tools are time, calculator, read_file, list_files, search_files, edit_file, run_command and fetch_page. All but the first two need approval, and so do the tools of the configuration. The change of a file is shown before you approve it. By default there is no tool, unless `default_tools` is set in the configuration. `agentloop tools` lists the tools.
+              The built-in tools are time, read_file, list_files, search_files, edit_file, run_command and fetch_page. All but `time` need approval, and so do the tools of the configuration. The change of a file is shown before you approve it. By default there is no tool, unless `default_tools` is set in the configuration. `agentloop tools` lists the tools.
 
           --no-tools
               Use no tools, also not those of `default_tools` in the configuration

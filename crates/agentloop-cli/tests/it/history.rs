@@ -354,8 +354,7 @@ fn several_processes_at_once_lose_nothing() {
 fn a_run_with_tools_is_stored_with_its_calls_and_results() {
     let folder = Folder::with([]);
     let done =
-        prepare(&folder, ["run", "-m", "sim/tools", "--tool", "calculator", "What is 2 + 2?"])
-            .run();
+        prepare(&folder, ["run", "-m", "sim/tools", "--tool", "time", "What time is it?"]).run();
     assert_eq!(done.code, Some(0), "{done}");
     let stored = last(&folder);
     let roles: Vec<&str> = stored["messages"]
@@ -366,7 +365,7 @@ fn a_run_with_tools_is_stored_with_its_calls_and_results() {
         .collect();
     assert_eq!(roles, ["user", "assistant", "tool", "assistant"], "{stored}");
     assert_eq!(stored["messages"][1]["response"]["state"], "complete");
-    let done = prepare(&folder, ["run", "-c", "--tool", "calculator", "Again"]).run();
+    let done = prepare(&folder, ["run", "-c", "--tool", "time", "Again"]).run();
     assert_eq!(done.code, Some(0), "{done}");
     assert!(last(&folder)["messages"].as_array().unwrap().len() >= 6);
 }
@@ -376,7 +375,7 @@ fn a_run_that_is_killed_keeps_its_finished_steps() {
     let folder = Folder::with([]);
     let call = json!({ "id": "c", "model": "m", "choices": [{ "index": 0, "finish_reason": "tool_calls", "message": {
         "role": "assistant", "content": null, "tool_calls": [{ "id": "call_1", "type": "function",
-        "function": { "name": "calculator", "arguments": "{\"expression\":\"2+2\"}" } }] } }] });
+        "function": { "name": "time", "arguments": "{}" } }] } }] });
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     // The first request gets a call, and the second one nothing.
@@ -395,7 +394,7 @@ fn a_run_that_is_killed_keeps_its_finished_steps() {
     });
     let config = folder.path().join("lab.toml");
     std::fs::write(&config, format!("[providers.lab]\nbase_url = '{url}'\n")).unwrap();
-    let args = ["run", "-m", "lab/m", "--no-stream", "--tool", "calculator", "What is 2 + 2?"];
+    let args = ["run", "-m", "lab/m", "--no-stream", "--tool", "time", "What time is it?"];
     let mut child = spawn(&folder, &config, &args);
     let started = Instant::now();
     let stored = loop {
@@ -529,7 +528,7 @@ fn a_request_that_is_not_sent_is_not_a_conversation() {
     for args in [
         &["chat", "-m", "openai/gpt-4.1", "Hello"][..],
         &["chat", "-m", "unknown/x", "Hello"],
-        &["chat", "-m", "openai/gpt-4.1", "--tool", "calculator", "Hello"],
+        &["chat", "-m", "openai/gpt-4.1", "--tool", "time", "Hello"],
     ] {
         let done = prepare(&folder, args.iter().copied()).run();
         assert_eq!(done.code, Some(2), "{done}");

@@ -140,8 +140,8 @@ fn files_and_tools_are_added_during_the_conversation() {
     let mut session = talk(&folder, &[]);
     enter(&mut session, "/file notes.txt", "added notes.txt: 20 bytes");
     enter(&mut session, "what is it", "the secret is violet");
-    enter(&mut session, "/tools calculator", "enabled: calculator");
-    enter(&mut session, "/tools -calculator", "no tools are enabled");
+    enter(&mut session, "/tools time", "enabled: time");
+    enter(&mut session, "/tools -time", "no tools are enabled");
     enter(&mut session, "/tools nothing", "unknown tool `nothing`");
     enter(&mut session, "/save talk.md", "saved to talk.md");
     enter(&mut session, "/save talk.md", "File exists");

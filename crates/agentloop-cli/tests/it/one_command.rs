@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use crate::common;
 
-use common::agentloop;
 use common::folder::Folder;
 use common::sim::Server;
+use common::{SUM, agentloop};
 use serde_json::{Value, json};
 
 #[test]
@@ -157,14 +157,14 @@ fn a_file_that_is_not_a_request_is_an_error() {
 
 #[test]
 fn json_of_a_run_is_the_last_response_with_the_run() {
-    let args = ["-m", "sim/tools", "--tool", "calculator", "--json", "How much?"];
-    let run = agentloop(args).run();
+    let args = ["-m", "sim/tools", "--tool", "sum", "--json", "How much?"];
+    let run = agentloop(args).config(SUM).run();
     let response = run.response();
     assert_eq!(response["provider"], "sim");
-    assert_eq!(response["choices"][0]["content"][0]["text"], "calculator says: 14");
+    assert_eq!(response["choices"][0]["content"][0]["text"], "sum says: 14");
     assert_eq!(response["run"]["stop"]["type"], "finished");
     assert_eq!(response["run"]["steps"].as_array().unwrap().len(), 2);
-    let args = ["-m", "sim/echo!status=401", "--tool", "calculator", "--json", "How much?"];
+    let args = ["-m", "sim/echo!status=401", "--tool", "time", "--json", "How much?"];
     assert_eq!(agentloop(args).run().error()["kind"], "auth");
 }
 
@@ -172,7 +172,7 @@ fn json_of_a_run_is_the_last_response_with_the_run() {
 fn a_schema_holds_for_the_last_response_of_a_run() {
     let script = json!({ "turns": [
         { "parts": [{ "type": "text", "text": "Let me see." },
-            { "type": "tool_call", "id": "c1", "name": "calculator", "arguments": "{\"expression\":\"1+1\"}" }] },
+            { "type": "tool_call", "id": "c1", "name": "time", "arguments": "{}" }] },
         { "parts": [{ "type": "text", "text": "{\"sum\": 2}" }] },
     ] });
     let folder = Folder::with([("script.json", script.to_string().as_str())]);
@@ -180,7 +180,7 @@ fn a_schema_holds_for_the_last_response_of_a_run() {
     let schema = r#"{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}"#;
     for (more, pointer) in [(None, ""), (Some("--json"), "/data")] {
         let server = Server::start(&["--script", path.to_str().unwrap()]);
-        let tools = ["--tool", "calculator", "--schema", schema].into_iter().chain(more);
+        let tools = ["--tool", "time", "--schema", schema].into_iter().chain(more);
         let run = server.chat("m", &tools.collect::<Vec<_>>());
         assert_eq!(run.code, Some(0), "{run}");
         assert_eq!(run.json().pointer(pointer), Some(&json!({ "sum": 2 })), "{run}");
@@ -190,10 +190,10 @@ fn a_schema_holds_for_the_last_response_of_a_run() {
 #[test]
 fn options_mean_the_same_with_tools() {
     let args = ["-m", "sim/echo!status=503", "--fallback", "sim/tools", "--retries", "0"];
-    let more = ["--tool", "calculator", "--timeout", "20", "--effort", "low", "How much?"];
-    let run = agentloop(args.into_iter().chain(more)).run();
+    let more = ["--tool", "sum", "--timeout", "20", "--effort", "low", "How much?"];
+    let run = agentloop(args.into_iter().chain(more)).config(SUM).run();
     assert_eq!(run.code, Some(0), "{run}");
-    assert!(run.stdout.contains("calculator says: 14"), "{run}");
+    assert!(run.stdout.contains("sum says: 14"), "{run}");
     let folder = Folder::with([]);
     let args = ["-m", "sim/image", "Draw", "--tool", "time", "--save-media", "media"];
     let run = agentloop(args).within(folder.path()).run();

@@ -3,8 +3,8 @@
 use crate::common;
 
 use agentloop::agent::{RunEvent, StopReason};
-use common::agentloop;
 use common::folder::Folder;
+use common::{SUM, agentloop};
 
 fn events(run: &common::Outcome) -> Vec<RunEvent> {
     run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -12,37 +12,37 @@ fn events(run: &common::Outcome) -> Vec<RunEvent> {
 
 #[test]
 fn text_goes_to_stdout_and_tool_progress_to_stderr() {
-    let run = agentloop(["run", "-m", "sim/tools", "--tool", "calculator", "How much?"]).run();
+    let run = agentloop(["run", "-m", "sim/tools", "--tool", "sum", "How much?"]).config(SUM).run();
     insta::assert_snapshot!(run.timeless(), @r#"
     exit 0
     --- stdout
-    calculator says: 14
+    sum says: 14
     --- stderr
-    tool: calculator (2 * (3 + 4)) is running
-    tool: calculator (2 * (3 + 4)) completed in 0 ms: 14
+    tool: sum is running
+    tool: sum completed in 0 ms: 14
     note: finished: 2 steps, 10 tokens, 0 ms
     "#);
 }
 
 #[test]
 fn quiet_prints_only_the_response() {
-    let args = ["-q", "run", "-m", "sim/tools", "--tool", "calculator", "How much?"];
-    insta::assert_snapshot!(agentloop(args).run(), @r#"
+    let args = ["-q", "run", "-m", "sim/tools", "--tool", "sum", "How much?"];
+    insta::assert_snapshot!(agentloop(args).config(SUM).run(), @r#"
     exit 0
     --- stdout
-    calculator says: 14
+    sum says: 14
     --- stderr
     "#);
 }
 
 #[test]
 fn complete_and_streamed_runs_differ_only_in_their_deltas() {
-    let args = ["run", "-m", "sim/tools", "--tool", "calculator", "How much?"];
-    let streamed = agentloop(args).run().timeless();
-    let complete = agentloop(args.into_iter().chain(["--no-stream"])).run().timeless();
+    let args = ["run", "-m", "sim/tools", "--tool", "sum", "How much?"];
+    let streamed = agentloop(args).config(SUM).run().timeless();
+    let complete = agentloop(args.into_iter().chain(["--no-stream"])).config(SUM).run().timeless();
     assert_eq!(streamed.to_string(), complete.to_string());
     let count_deltas = |more: Option<&'static str>| {
-        let run = agentloop(args.into_iter().chain(["--events"]).chain(more)).run();
+        let run = agentloop(args.into_iter().chain(["--events"]).chain(more)).config(SUM).run();
         run.lines().iter().filter(|event| event["delta"]["type"] == "text").count()
     };
     assert!(count_deltas(None) > 1);
@@ -51,14 +51,13 @@ fn complete_and_streamed_runs_differ_only_in_their_deltas() {
 
 #[test]
 fn events_can_be_deserialized_and_the_last_is_the_outcome() {
-    let args =
-        ["run", "-m", "sim/tools", "--tool", "time", "--tool", "calculator", "--events", "?"];
-    let run = agentloop(args).run();
+    let args = ["run", "-m", "sim/tools", "--tool", "time", "--tool", "sum", "--events", "?"];
+    let run = agentloop(args).config(SUM).run();
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run}");
     let events = events(&run);
     let Some(RunEvent::RunDone { outcome }) = events.last() else { panic!("{run}") };
     assert_eq!(outcome.stop, StopReason::Finished);
-    assert!(outcome.text().contains("calculator says: 14"), "{run}");
+    assert!(outcome.text().contains("sum says: 14"), "{run}");
     let completed =
         events.iter().filter(|event| matches!(event, RunEvent::ToolCompleted { .. })).count();
     assert_eq!(completed, 2, "{run}");
@@ -104,7 +103,7 @@ fn files_of_the_root_folder_can_be_read() {
 #[test]
 fn a_denied_tool_does_not_run_and_the_model_is_informed() {
     let args = ["run", "-m", "sim/tools", "--tool", "time", "--deny", "time", "What time is it?"];
-    insta::assert_snapshot!(agentloop(args).run().timeless(), @r#"
+    insta::assert_snapshot!(agentloop(args).config(SUM).run().timeless(), @r#"
     exit 0
     --- stdout
     time says: Error: denied: the policy of the tool `time` does not allow calls
@@ -122,7 +121,7 @@ fn a_run_that_stops_early_reports_the_reason() {
         (["--max-cost", "0.01"], "the cost of the last response is unknown"),
     ] {
         let args = ["run", "-m", "sim/tools", "--tool", "time", "What time is it?"];
-        let run = agentloop(args.into_iter().chain(more)).run();
+        let run = agentloop(args.into_iter().chain(more)).config(SUM).run();
         assert_eq!(run.code, Some(1), "{run}");
         assert!(run.stderr.contains(words), "{run}");
         assert!(run.stderr.contains("tool: time ({\"offset\":\"+02:00\"}) did not run"), "{run}");
@@ -141,7 +140,7 @@ fn the_prompt_can_be_piped_in() {
 
 #[test]
 fn errors_for_wrong_options_explain_the_right_ones() {
-    let known = "the tools are: time, calculator, read_file, list_files";
+    let known = "the tools are: time, read_file, list_files";
     for (args, words) in [
         (vec!["--tool", "shell"], known),
         (vec!["--allow", "shell", "--tool", "time"], "the tools of this run are: time"),

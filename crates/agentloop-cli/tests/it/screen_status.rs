@@ -1,6 +1,7 @@
 //! The status line and the last line at a terminal.
 #![cfg(unix)]
 
+use crate::common::SUM;
 use crate::common::folder::Folder;
 use crate::common::pty::terminal;
 
@@ -73,13 +74,13 @@ fn the_last_line_reports_model_tokens_and_time() {
 
 #[test]
 fn the_last_line_of_a_run_counts_all_steps() {
-    let folder = Folder::with([]);
-    let args = ["run", "-m", "sim/tools", "--tool", "calculator", "Go"];
+    let folder = Folder::with([("sum.toml", SUM)]);
+    let args = ["run", "-m", "sim/tools", "--config", "sum.toml", "--tool", "sum", "Go"];
     let mut run = terminal(folder.path(), &args).start();
     assert_eq!(run.finish(), Some(0));
     insta::assert_snapshot!(run.screen(), @"
-    tool: calculator (2 * (3 + 4)) completed in N s: 14
-    calculator says: 14
+    tool: sum completed in N s: 14
+    sum says: 14
     finished · 2 steps · sim/tools · 3 tokens in · 5 out · N s
     ");
 }

@@ -31,7 +31,6 @@ fn the_list_has_the_source_and_the_approval_of_each_tool() {
     exit 0
     --- stdout
     time	built in	allowed	Returns the current date and time in UTC, and at another offset if one is given.
-    calculator	built in	allowed	Evaluates an arithmetic expression with + - * / % ^, parentheses, pi, e, sqrt, abs, round, floor, ceil, exp, ln, log2, log10, sin, cos, tan (radians), min, max. Integers are exact, other numbers have 15 digits.
     read_file	built in	asks	Reads a text file of the user's folder, completely or some of its lines.
     list_files	built in	asks	Lists a folder of the user: one name per line, folders with a slash, files with their size in bytes.
     search_files	built in	asks	Finds a text in the files of the user's folder. Returns path, line number and line. Hidden files and files that .gitignore excludes are not searched.
@@ -91,10 +90,11 @@ fn a_server_that_fails_does_not_hide_the_other_tools() {
 
 #[test]
 fn a_tool_can_be_tried() {
-    let json = tools(&["try", "calculator", r#"{"expression":"2 * 21"}"#]);
-    assert_eq!((json.code, json.stdout.as_str()), (Some(0), "42\n"), "{json}");
-    let pair = tools(&["try", "calculator", "expression=-2 * 21"]);
-    assert_eq!((pair.code, pair.stdout.as_str()), (Some(0), "-42\n"), "{pair}");
+    let json = tools(&["try", "weather", r#"{"city":"Oslo"}"#]);
+    assert_eq!((json.code, json.stdout.as_str()), (Some(0), "Oslo\n"), "{json}");
+    let pair = tools(&["try", "time", "offset=-02:00"]);
+    assert_eq!(pair.code, Some(0), "{pair}");
+    assert!(pair.json()["at_offset"].as_str().unwrap().ends_with("-02:00"), "{pair}");
     let own = tools(&["try", "weather", "city=Oslo", "--json"]).json();
     assert_eq!((&own["status"], &own["attempts"]), (&"completed".into(), &1.into()), "{own}");
 }
@@ -125,7 +125,7 @@ fn mistakes_of_a_try_are_explained() {
         (&["try", "mine"], 2, "is not the name of one tool"),
         (&["try", "nothing"], 2, "unknown tool `nothing`"),
         (&["try", "weather", "city=--version"], 1, "must not start with -"),
-        (&["try", "calculator", "expression=1 / 0"], 1, "calculator: "),
+        (&["try", "time", "offset=noon"], 1, "time: "),
         (&["try"], 2, "<NAME>"),
     ] {
         let run = tools(args);
@@ -291,7 +291,7 @@ fn help_of_tools() {
 
     `agentloop tools NAME` shows a tool with its parameters, and `agentloop tools try NAME` runs it.
 
-    Example: agentloop tools try calculator 'expression=2 * 21'
+    Example: agentloop tools try time offset=+02:00
 
     Usage: agentloop tools [OPTIONS] [NAME] [COMMAND]
 

@@ -8,7 +8,7 @@ use agentloop::{ChatRequest, ChatResponse, Error};
 
 use self::stage::{BROKEN, PROVIDERS, QUESTION, Stage};
 use self::talk::Talk;
-use crate::command::run::calculator;
+use crate::command::run::clock;
 use crate::failure::Failure;
 use crate::setup::Setup;
 
@@ -84,11 +84,11 @@ fn parts(response: &ChatResponse) -> (String, Option<String>, usize) {
 
 /// Runs a tool, after the user has approved it.
 async fn show_tools(stage: &Stage, talk: &mut Talk) -> Result<(), Failure> {
-    const TASK: &str = "What is 17% of 2,340?";
+    const TASK: &str = "What is the date today?";
     talk.heading("2. A tool, with your approval")?;
-    talk.say("The model may use a calculator. It asks for the call, you see what would run, and you decide.")?;
-    talk.command(&format!("agentloop -m meadow/tutor --tool calculator '{TASK}'"))?;
-    let mut tool = calculator();
+    talk.say("The model may look at the clock. It asks for the call, you see what would run, and you decide.")?;
+    talk.command(&format!("agentloop -m meadow/tutor --tool time '{TASK}'"))?;
+    let mut tool = clock();
     let approver = talk.approver();
     if approver.is_some() {
         tool = tool.policy(Policy::Ask);

@@ -1,8 +1,10 @@
 //! The simulated providers of the tour.
 
 use std::sync::Mutex;
+use std::time::SystemTime;
 
 use agentloop::middleware::Fallback;
+use agentloop::models::Date;
 use agentloop::{AgentLoop, ChatResponse, Provider};
 
 use crate::failure::Failure;
@@ -22,7 +24,7 @@ pub(super) const BROKEN: &str = "bridge";
 /// The first question of the tour.
 pub(super) const QUESTION: &str = "Why is the sky blue?";
 
-/// What the simulated models say.
+/// What the simulated models say, with `TODAY` in the place of the date.
 const SCRIPT: &str = r#"{
   "turns": [{ "parts": [{ "type": "text", "text": "I only know the answers of the tour." }] }],
   "scenes": [
@@ -32,9 +34,9 @@ const SCRIPT: &str = r#"{
         "text": "Air scatters blue light more than red light, because its wavelength is shorter. So blue light reaches you from every part of the sky. This is called Rayleigh scattering.",
         "citations": [{ "type": "url", "url": "https://example.org/scattering", "title": "Light and air" }] }
     ] }] },
-    { "when": "17% of 2,340", "turns": [
-      { "parts": [{ "type": "tool_call", "id": "call_1", "name": "calculator", "arguments": "{\"expression\":\"2340 * 17 / 100\"}" }] },
-      { "parts": [{ "type": "text", "text": "17% of 2,340 is 397.8." }] }
+    { "when": "the date", "turns": [
+      { "parts": [{ "type": "tool_call", "id": "call_1", "name": "time", "arguments": "{}" }] },
+      { "parts": [{ "type": "text", "text": "Today is TODAY, in UTC." }] }
     ] },
     { "when": "haiku", "turns": [{ "parts": [
       { "type": "text", "text": "Words arrive in drops,\none by one they find their place:\nthe river is whole." }
@@ -53,8 +55,9 @@ pub(super) struct Stage {
 impl Stage {
     /// Starts the servers at free ports of this machine.
     pub(super) async fn start() -> Result<Self, Failure> {
+        let script = SCRIPT.replace("TODAY", &Date::of(SystemTime::now()).to_string());
         let simulator =
-            || Ok::<_, Failure>(Simulator::new().with_script(Script::from_json(SCRIPT)?));
+            || Ok::<_, Failure>(Simulator::new().with_script(Script::from_json(&script)?));
         let cut = Faults::always("cut-events=6".parse()?);
         let whole = serve(simulator()?).await?;
         let broken = serve(simulator()?.with_faults(cut)).await?;

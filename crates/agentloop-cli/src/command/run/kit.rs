@@ -80,7 +80,7 @@ impl Kit {
     /// Returns whether the calls of a tool need approval.
     pub(in crate::command) fn asks(&self, offered: &Offered) -> bool {
         let name = offered.tool.name();
-        let is_free = offered.source == Source::BuiltIn && tools::FREE.contains(&name);
+        let is_free = offered.source == Source::BuiltIn && name == tools::FREE;
         !is_free && !self.allowed.contains(name)
     }
 }

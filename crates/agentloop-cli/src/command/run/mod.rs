@@ -37,7 +37,7 @@ use crate::render::save_media;
 use crate::setup::Setup;
 
 pub(in crate::command) use self::summary::{check_finished, print_summary};
-pub(in crate::command) use self::tools::calculator;
+pub(in crate::command) use self::tools::clock;
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.build_client_for(&args.parameters.fallbacks, args.parameters.retries)?;

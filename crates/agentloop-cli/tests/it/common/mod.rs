@@ -16,6 +16,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
+/// The configuration of a tool that needs no approval and always returns the same.
+pub(crate) const SUM: &str =
+    "allow = ['sum']\n[tools.sum]\ncommand = ['/usr/bin/printf', '14']\ndescription = 'Adds'\n";
+
 /// A command to run.
 pub(crate) struct Run {
     command: Command,

@@ -1,6 +1,5 @@
 //! The built-in tools. None is available unless it is named, and those that read or change anything need approval.
 
-mod calculator;
 mod clock;
 #[cfg(unix)]
 mod command;
@@ -20,19 +19,11 @@ use crate::failure::Failure;
 use files::Root;
 
 /// The names of the built-in tools.
-pub(in crate::command) const NAMES: [&str; 8] = [
-    "time",
-    "calculator",
-    "read_file",
-    "list_files",
-    "search_files",
-    "edit_file",
-    "run_command",
-    "fetch_page",
-];
+pub(in crate::command) const NAMES: [&str; 7] =
+    ["time", "read_file", "list_files", "search_files", "edit_file", "run_command", "fetch_page"];
 
-/// The built-in tools that need no approval.
-pub(super) const FREE: [&str; 2] = ["time", "calculator"];
+/// The built-in tool that needs no approval.
+pub(super) const FREE: &str = "time";
 
 /// Builds the built-in tools and the programs with these names. The file tools use `root` and its subfolders only; commands and
 /// programs start there.
@@ -54,7 +45,6 @@ pub(super) fn build_tools(
 fn build_tool(name: &str, config: &ToolsConfig, root: &Path) -> Result<Tool, Failure> {
     Ok(match name {
         "time" => clock::tool(),
-        "calculator" => calculator::tool(),
         "read_file" => files::read::tool(Root::open(root)?),
         "list_files" => files::list::tool(Root::open(root)?),
         "search_files" => files::search::tool(Root::open(root)?),
@@ -72,7 +62,7 @@ fn build_tool(name: &str, config: &ToolsConfig, root: &Path) -> Result<Tool, Fai
     })
 }
 
-/// Builds the calculator.
-pub(in crate::command) fn calculator() -> Tool {
-    calculator::tool()
+/// Builds the clock.
+pub(in crate::command) fn clock() -> Tool {
+    clock::tool()
 }
