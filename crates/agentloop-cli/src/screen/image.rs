@@ -1,7 +1,7 @@
 //! Images on terminals that can show them.
 //!
 //! The terminal is recognized by environment variables: a query would block on a terminal that does not reply, and its reply
-//! could be mixed with what the user types. Sixel needs a decoder for each format of images, and with it the feature `images`.
+//! could be mixed with what the user types.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,9 +19,6 @@ pub(crate) enum ImageProtocol {
     Kitty,
     /// iTerm2, WezTerm.
     Iterm,
-    /// foot, mlterm, Contour, and others if the user says so.
-    #[cfg(feature = "images")]
-    Sixel,
 }
 
 impl ImageProtocol {
@@ -39,8 +36,6 @@ impl ImageProtocol {
             return match name.as_str() {
                 "kitty" => Some(Self::Kitty),
                 "iterm2" => Some(Self::Iterm),
-                #[cfg(feature = "images")]
-                "sixel" => Some(Self::Sixel),
                 _ => None,
             };
         }
@@ -56,17 +51,7 @@ impl ImageProtocol {
         }
         let is_iterm =
             is("TERM_PROGRAM", &["iTerm.app", "WezTerm"]) || is("LC_TERMINAL", &["iTerm2"]);
-        if is_iterm {
-            return Some(Self::Iterm);
-        }
-        #[cfg(feature = "images")]
-        if is(
-            "TERM",
-            &["foot", "foot-extra", "mlterm", "mlterm-256color", "contour", "yaft-256color"],
-        ) {
-            return Some(Self::Sixel);
-        }
-        None
+        is_iterm.then_some(Self::Iterm)
     }
 
     /// Returns the escape sequences that show an image. Returns `None` if the terminal cannot show its format.
@@ -82,8 +67,6 @@ impl ImageProtocol {
                 let data = STANDARD.encode(image);
                 Some(format!("\x1b]1337;File=inline=1;size={size}:{data}\x07"))
             }
-            #[cfg(feature = "images")]
-            Self::Sixel => super::sixel::encode(image),
             _ => None,
         }
     }
@@ -127,8 +110,7 @@ mod tests {
         let chosen = [("AGENTLOOP_IMAGES", "kitty"), ("TMUX", "/tmp/x")];
         assert_eq!(detect(&chosen), Some(ImageProtocol::Kitty));
         assert_eq!(detect(&[("AGENTLOOP_IMAGES", "none"), ("TERM", "xterm-kitty")]), None);
-        #[cfg(feature = "images")]
-        assert_eq!(detect(&[("TERM", "foot")]), Some(ImageProtocol::Sixel));
+        assert_eq!(detect(&[("TERM", "foot")]), None);
     }
 
     #[test]

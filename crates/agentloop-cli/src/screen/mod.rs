@@ -10,8 +10,6 @@ pub(crate) mod last_line;
 mod live;
 pub(crate) mod markdown;
 mod options;
-#[cfg(feature = "images")]
-mod sixel;
 pub(crate) mod status;
 mod style;
 pub(crate) mod terminal;

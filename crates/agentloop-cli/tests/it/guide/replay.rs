@@ -240,7 +240,6 @@ fn compare(shown: &Shown, printed: &str, code: i32) -> Option<String> {
 const IS_COMPLETE: bool = cfg!(all(
     feature = "mcp",
     feature = "redis",
-    feature = "images",
     feature = "otel",
     feature = "postgres"
 ));
