@@ -191,8 +191,9 @@ def embeddings(way):
         assert a @ b > a @ c + 0.2, (row, a @ b, a @ c)
     # A file and small requests give the same vectors in the same order, up to the rounding of int8.
     Path("texts.txt").write_text("\n".join(texts))
-    way.call("embed", "bridge/minilm", "-q", "-i", "texts.txt", "-o", f"{way.name}.npy", "--batch-size", "2", "--concurrency", "3")
-    assert (np.load(f"{way.name}.npy") * vectors).sum(1).min() > 0.98
+    way.call("embed", "bridge/minilm", "-q", "-i", "texts.txt", "-o", f"{way.name}.jsonl", "--batch-size", "2", "--concurrency", "3")
+    written = np.array([json.loads(line)["vector"] for line in Path(f"{way.name}.jsonl").read_text().splitlines()])
+    assert (written * vectors).sum(1).min() > 0.98
     return f"{len(texts)} texts"
 
 

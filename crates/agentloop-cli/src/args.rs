@@ -113,13 +113,13 @@ pub(crate) enum Command {
     Decode(decode::Args),
     /// Convert texts to embedding vectors.
     ///
-    /// Prints one vector per line as a JSON array, in the order of the texts. With --output, writes JSON lines or a NumPy array, in the
-    /// same order. Several texts are sent in one request, and several requests at the same time.
+    /// Prints one vector per line as a JSON array, in the order of the texts. With --output, writes JSON lines, in the same
+    /// order. Several texts are sent in one request, and several requests at the same time.
     ///
     /// Ctrl-C or a crash loses nothing that was written to the file of --output: --resume continues with the texts that are missing
     /// and tries the failed ones again. If a text failed, the exit code is 1, and no vector takes its place.
     ///
-    /// Example: agentloop embed -m openai/text-embedding-3-small -i articles.csv --text '{{title}}: {{body}}' -o vectors.npy
+    /// Example: agentloop embed -m openai/text-embedding-3-small -i articles.csv --text '{{title}}: {{body}}' -o vectors.jsonl
     Embed(Box<embed::Args>),
     /// Generate images, or edit some.
     ///

@@ -70,11 +70,11 @@ fn help_of_embed() {
     --- stdout
     Convert texts to embedding vectors.
 
-    Prints one vector per line as a JSON array, in the order of the texts. With --output, writes JSON lines or a NumPy array, in the same order. Several texts are sent in one request, and several requests at the same time.
+    Prints one vector per line as a JSON array, in the order of the texts. With --output, writes JSON lines, in the same order. Several texts are sent in one request, and several requests at the same time.
 
     Ctrl-C or a crash loses nothing that was written to the file of --output: --resume continues with the texts that are missing and tries the failed ones again. If a text failed, the exit code is 1, and no vector takes its place.
 
-    Example: agentloop embed -m openai/text-embedding-3-small -i articles.csv --text '{{title}}: {{body}}' -o vectors.npy
+    Example: agentloop embed -m openai/text-embedding-3-small -i articles.csv --text '{{title}}: {{body}}' -o vectors.jsonl
 
     Usage: agentloop embed [OPTIONS] --model <MODEL> [TEXT]...
 
@@ -110,18 +110,14 @@ fn help_of_embed() {
               Write the vectors to this file [default: stdout]
 
           --format <FORMAT>
-              The format of the vectors [default: npy for a file .npy, jsonl for other files, vectors for stdout]
+              The format of the vectors [default: jsonl for files, vectors for stdout]
 
               Possible values:
               - vectors: One JSON array per line. The first error ends the output
               - jsonl:   One JSON object per line, with `index`, `hash`, `model`, `dimensions` and `vector`, or `error`
-              - npy:     A NumPy array: float32, one row per text
 
           --resume
               Continue: texts whose vectors --output already has are not sent again. Texts that failed are
-
-          --failed-as-nan
-              In a NumPy file, write a row of NaN for a text that failed. Without this the file is written when no text has failed
 
           --dimensions <N>
               The length of the vectors, for models that support a choice [default: the model's own length]

@@ -52,24 +52,9 @@ fn indices(folder: &Folder, name: &str) -> Vec<u64> {
     results(folder, name).iter().map(|line| line["index"].as_u64().unwrap()).collect()
 }
 
-/// Reads an array as NumPy does: its shape, and its numbers.
-fn read_npy(folder: &Folder, name: &str) -> ((usize, usize), Vec<f32>) {
-    let bytes = std::fs::read(folder.path().join(name)).unwrap();
-    assert_eq!(&bytes[..8], b"\x93NUMPY\x01\x00");
-    let end = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    assert_eq!(end % 64, 0);
-    let header = std::str::from_utf8(&bytes[10..end]).unwrap();
-    let shape = header.strip_prefix("{'descr': '<f4', 'fortran_order': False, 'shape': (").unwrap();
-    let shape = shape.trim_end().strip_suffix("), }").unwrap();
-    let (rows, dimensions) = shape.split_once(", ").unwrap();
-    let numbers: Vec<f32> = bytes[end..]
-        .chunks_exact(4)
-        .map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()))
-        .collect();
-    let shape = (rows.parse().unwrap(), dimensions.parse().unwrap());
-    assert_eq!(numbers.len(), shape.0 * shape.1);
-    assert_eq!((bytes.len() - end) % 4, 0);
-    (shape, numbers)
+/// Returns the vectors of a file, in the order of its lines.
+fn vectors(folder: &Folder, name: &str) -> Vec<Value> {
+    results(folder, name).into_iter().map(|mut line| line["vector"].take()).collect()
 }
 
 #[test]
@@ -92,40 +77,29 @@ fn the_rows_of_a_file_become_json_lines_in_order() {
 }
 
 #[test]
-fn an_array_has_one_row_for_each_text_in_order() {
+fn a_file_has_one_vector_for_each_text_in_order() {
     let texts: Vec<String> = (0..300).map(|number| format!("text {number}")).collect();
     let folder = Folder::with([("rows.txt", &texts.join("\n"))]);
-    let run = embed(
-        &folder,
-        &["-m", "sim/vectors", "--dimensions", "5", "-i", "rows.txt", "-o", "out.npy"],
-    );
+    let args = ["-m", "sim/vectors", "--dimensions", "5", "-i", "rows.txt", "-o", "out.jsonl"];
+    let run = embed(&folder, &args);
     assert_eq!(run.code, Some(0), "{run}");
-    assert_eq!(folder.names(), ["out.npy", "rows.txt"], "the journal is removed");
-    let (shape, numbers) = read_npy(&folder, "out.npy");
-    assert_eq!(shape, (300, 5));
+    assert_eq!(indices(&folder, "out.jsonl"), (0..300).collect::<Vec<u64>>());
     let lines = agentloop(["embed", "-m", "sim/vectors", "--dimensions", "5"])
         .stdin(texts.join("\n"))
-        .run()
-        .stdout;
-    let expected: Vec<f32> =
-        lines.lines().flat_map(|line| serde_json::from_str::<Vec<f32>>(line).unwrap()).collect();
-    assert_eq!(numbers, expected);
-    // A complete array is neither overwritten nor continued.
-    for more in [&[][..], &["--resume"]] {
-        let args = ["-m", "sim/vectors", "-i", "rows.txt", "-o", "out.npy"];
-        let again = embed(&folder, &[&args[..], more].concat());
-        assert_eq!(again.code, Some(2), "{again}");
-    }
+        .run();
+    assert_eq!(vectors(&folder, "out.jsonl"), lines.lines());
+    // A file that exists is not overwritten.
+    let again = embed(&folder, &args);
+    assert_eq!(again.code, Some(2), "{again}");
 }
 
-/// The array gets its name only when it is complete, so a process that is killed leaves none.
 #[cfg(unix)]
 #[test]
-fn a_killed_process_leaves_no_array_and_is_continued() {
+fn a_killed_process_loses_nothing_that_was_written() {
     for signal in ["-KILL", "-INT"] {
         let rows: String = (0..3_000).map(|number| format!("row {number}\n")).collect();
         let folder = Folder::with([("rows.txt", &rows)]);
-        let args = ["embed", "-m", "sim/vectors", "-i", "rows.txt", "-o", "out.npy"];
+        let args = ["embed", "-m", "sim/vectors", "-i", "rows.txt", "-o", "out.jsonl"];
         let args = [&args[..], &["--batch-size", "2", "--concurrency", "2"]].concat();
         let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
             .args(&args)
@@ -137,7 +111,7 @@ fn a_killed_process_leaves_no_array_and_is_continued() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        while folder.read("out.npy.partial").is_none_or(|text| text.lines().count() < 3) {
+        while folder.read("out.jsonl").is_none_or(|text| text.lines().count() < 3) {
             assert!(child.try_wait().unwrap().is_none(), "the command ended");
             std::thread::yield_now();
         }
@@ -145,16 +119,13 @@ fn a_killed_process_leaves_no_array_and_is_continued() {
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         let code = child.wait().unwrap().code();
         assert_eq!(code, (signal == "-INT").then_some(130));
-        assert!(!folder.path().join("out.npy").exists());
-        let before = folder.read("out.npy.partial").unwrap().matches('\n').count();
+        let before = folder.read("out.jsonl").unwrap().matches('\n').count();
         let run = embed(&folder, &[&args[1..], &["--resume"]].concat());
         assert_eq!(run.code, Some(0), "{run}");
         assert!(run.stderr.contains(&format!("{before} done before")), "{run}");
-        let (shape, numbers) = read_npy(&folder, "out.npy");
-        assert_eq!(shape, (3_000, 8));
+        assert_eq!(indices(&folder, "out.jsonl"), (0..3_000).collect::<Vec<u64>>());
         let alone = agentloop(["embed", "-m", "sim/vectors", "row 2999"]).run();
-        let last: Vec<f32> = serde_json::from_str(alone.stdout.trim()).unwrap();
-        assert_eq!(numbers[numbers.len() - 8..], last[..]);
+        assert_eq!(vectors(&folder, "out.jsonl").last(), Some(&alone.json()));
     }
 }
 
@@ -171,17 +142,6 @@ fn a_text_that_is_refused_fails_alone_and_no_row_moves() {
     assert_eq!(indices(&folder, "out.jsonl"), [0, 1, 2, 3, 4]);
     assert_eq!(lines[2]["error"]["message"], "input is too long");
     assert_eq!(lines[4]["vector"], json!([5.0, 1.0]));
-    // An array is not written while a row is missing, unless the row may be NaN.
-    let array = embed_at(&url, &folder, &["-i", "rows.txt", "-o", "out.npy"]);
-    assert_eq!(array.code, Some(1), "{array}");
-    assert!(!folder.path().join("out.npy").exists());
-    let args = ["-i", "rows.txt", "-o", "out.npy", "--resume", "--failed-as-nan"];
-    let array = embed_at(&url, &folder, &args);
-    assert_eq!(array.code, Some(1), "{array}");
-    let (shape, numbers) = read_npy(&folder, "out.npy");
-    assert_eq!(shape, (5, 2));
-    assert_eq!([numbers[0], numbers[6], numbers[8]], [1.0, 4.0, 5.0]);
-    assert!(numbers[4].is_nan() && numbers[5].is_nan());
     // On stdout the lines have no index, so the first error ends them.
     let lines =
         embed_at(&url, &folder, &["-i", "rows.txt", "--batch-size", "1", "--concurrency", "1"]);
@@ -208,12 +168,11 @@ fn vectors_that_cannot_be_used_are_not_written() {
     // The length changes in the middle.
     let lengths = serve(|text| Some(json!(vec![0.5; text.len()])));
     let folder = Folder::with([("rows.txt", "aa\nbb\nccc\ndd\n")]);
-    let args = ["-i", "rows.txt", "-o", "out.npy", "--batch-size", "1", "--concurrency", "1"];
+    let args = ["-i", "rows.txt", "-o", "out.jsonl", "--batch-size", "1", "--concurrency", "1"];
     let run = embed_at(&lengths, &folder, &args);
     assert_eq!(run.code, Some(1), "{run}");
     assert!(run.stderr.contains("3 numbers, but the earlier ones have 2"), "{run}");
-    assert_eq!(indices(&folder, "out.npy.partial"), [0, 1]);
-    assert!(!folder.path().join("out.npy").exists());
+    assert_eq!(indices(&folder, "out.jsonl"), [0, 1]);
 }
 
 #[test]
@@ -265,7 +224,7 @@ fn hostile_input_is_refused_before_anything_is_sent() {
         ("empty.txt", "there is no text to embed"),
         (".", "not a file"),
     ] {
-        let run = embed(&folder, &["-m", "sim/vectors", "-i", name, "-o", "out.npy"]);
+        let run = embed(&folder, &["-m", "sim/vectors", "-i", name, "-o", "out.jsonl"]);
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{name}: {run}");
         assert!(run.stderr.contains(expected), "{name}: {run}");
     }
@@ -274,10 +233,8 @@ fn hostile_input_is_refused_before_anything_is_sent() {
     let blank = agentloop(["embed", "-m", "sim/vectors"]).stdin("a\n\nb\n").run();
     assert_eq!((blank.code, blank.stdout.lines().count()), (Some(0), 2), "{blank}");
     assert!(blank.stderr.contains("note: 1 blank line is skipped"), "{blank}");
-    for args in [&["--format", "npy"][..], &["--format", "vectors", "-o", "x"]] {
-        let run = embed(&folder, &[&["-m", "sim/vectors", "text"], args].concat());
-        assert_eq!(run.code, Some(2), "{run}");
-    }
+    let args = ["-m", "sim/vectors", "text", "--format", "vectors", "-o", "x"];
+    assert_eq!(embed(&folder, &args).code, Some(2));
 }
 
 #[cfg(unix)]
@@ -285,7 +242,7 @@ fn hostile_input_is_refused_before_anything_is_sent() {
 fn on_a_full_disk_what_is_written_can_be_continued() {
     let rows: String = (0..400).map(|number| format!("row {number}\n")).collect();
     let folder = Folder::with([("rows.txt", &rows)]);
-    let args = "embed -m sim/vectors --dimensions 64 -i rows.txt -o out.npy --batch-size 10";
+    let args = "embed -m sim/vectors --dimensions 64 -i rows.txt -o out.jsonl --batch-size 10";
     // Without the trap the system would end the process.
     let script = format!("trap '' XFSZ; ulimit -f 40; exec \"$0\" {args}");
     let done = Command::new("sh")
@@ -298,12 +255,11 @@ fn on_a_full_disk_what_is_written_can_be_continued() {
         .unwrap();
     let stderr = String::from_utf8(done.stderr).unwrap();
     assert_eq!(done.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("out.npy.partial: File too large"), "{stderr}");
-    assert!(!folder.path().join("out.npy").exists());
+    assert!(stderr.contains("out.jsonl: File too large"), "{stderr}");
     let args: Vec<&str> = args.split(' ').skip(1).chain(["--resume"]).collect();
     let run = embed(&folder, &args);
     assert_eq!(run.code, Some(0), "{run}");
-    assert_eq!(read_npy(&folder, "out.npy").0, (400, 64));
+    assert_eq!(indices(&folder, "out.jsonl"), (0..400).collect::<Vec<u64>>());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Options of `agentloop embed`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use agentloop::{CacheMode, EmbedInputType, EmbedRequest, Usd};
@@ -40,17 +40,13 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 
-    /// The format of the vectors [default: npy for a file .npy, jsonl for other files, vectors for stdout]
+    /// The format of the vectors [default: jsonl for files, vectors for stdout]
     #[arg(long, value_name = "FORMAT")]
     format: Option<VectorFormat>,
 
     /// Continue: texts whose vectors --output already has are not sent again. Texts that failed are.
     #[arg(long, requires = "output")]
     pub(super) resume: bool,
-
-    /// In a NumPy file, write a row of NaN for a text that failed. Without this the file is written when no text has failed.
-    #[arg(long, requires = "output")]
-    pub(super) failed_as_nan: bool,
 
     /// The length of the vectors, for models that support a choice [default: the model's own length]
     #[arg(long, value_name = "N")]
@@ -104,33 +100,19 @@ pub(super) enum VectorFormat {
     Vectors,
     /// One JSON object per line, with `index`, `hash`, `model`, `dimensions` and `vector`, or `error`.
     Jsonl,
-    /// A NumPy array: float32, one row per text.
-    Npy,
 }
 
 impl Args {
-    /// Returns the format of the output. Only the formats of files can be continued, and only text belongs on stdout.
+    /// Returns the format of the output. Only lines that show their text can be continued.
     pub(super) fn output_format(&self) -> Result<VectorFormat, Failure> {
-        let is_npy =
-            |path: &Path| path.extension().is_some_and(|it| it.eq_ignore_ascii_case("npy"));
-        let format = self.format.unwrap_or(match &self.output {
-            Some(path) if is_npy(path) => VectorFormat::Npy,
-            Some(_) => VectorFormat::Jsonl,
-            None => VectorFormat::Vectors,
-        });
-        match (format, &self.output) {
-            (VectorFormat::Npy, None) => Err(Failure::input_with_hint(
-                "a NumPy array is not written to stdout",
-                "name a file with --output, for example -o vectors.npy",
-            )),
-            (VectorFormat::Vectors, Some(_)) => Err(Failure::input_with_hint(
+        match (self.format, &self.output) {
+            (Some(VectorFormat::Vectors), Some(_)) => Err(Failure::input_with_hint(
                 "--format vectors is only for stdout, because its lines do not show which text they belong to",
                 "use --format jsonl, or redirect stdout to a file",
             )),
-            (VectorFormat::Jsonl | VectorFormat::Vectors, _) if self.failed_as_nan => {
-                Err(Failure::input("--failed-as-nan is only for --format npy"))
-            }
-            _ => Ok(format),
+            (Some(format), _) => Ok(format),
+            (None, Some(_)) => Ok(VectorFormat::Jsonl),
+            (None, None) => Ok(VectorFormat::Vectors),
         }
     }
 

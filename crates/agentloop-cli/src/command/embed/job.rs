@@ -4,8 +4,6 @@ use std::future::Future;
 use std::sync::Arc;
 
 use agentloop::{AgentLoop, EmbedRequest, EmbedResponse, Error, ErrorKind};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::json;
 
@@ -44,15 +42,7 @@ pub(super) struct Embedding {
     #[serde(skip_serializing_if = "Option::is_none")]
     requested: Option<String>,
     dimensions: usize,
-    vector: Vector,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Vector {
-    Numbers(Vec<f32>),
-    /// Little-endian float32 as base64, which is exact and half as long.
-    Base64(String),
+    vector: Vec<f32>,
 }
 
 impl Embeddings {
@@ -168,7 +158,7 @@ impl Shared {
                     model: model.clone(),
                     requested: requested.clone(),
                     dimensions,
-                    vector: self.vector(vector),
+                    vector,
                 }),
                 at => {
                     let message = match at {
@@ -187,17 +177,6 @@ impl Shared {
             sent.lines.push(row.finish(result));
         }
         None
-    }
-
-    fn vector(&self, vector: Vec<f32>) -> Vector {
-        match self.format {
-            VectorFormat::Vectors | VectorFormat::Jsonl => Vector::Numbers(vector),
-            VectorFormat::Npy => {
-                let bytes: Vec<u8> =
-                    vector.iter().flat_map(|number| number.to_le_bytes()).collect();
-                Vector::Base64(STANDARD.encode(bytes))
-            }
-        }
     }
 
     /// Returns whether an error ends everything: every text would have it, or its place in the output would be missing.

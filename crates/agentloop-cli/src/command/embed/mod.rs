@@ -2,13 +2,12 @@
 
 mod args;
 mod job;
-mod npy;
 mod space;
 #[cfg(test)]
 mod tests;
 
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use agentloop::limits::{EMBED_BATCH, EMBED_BATCH_BYTES};
 use agentloop::{AgentLoop, EmbedRequest, inspect};
@@ -21,7 +20,6 @@ use super::rows::{
     Done, Engine, Estimate, Head, Limits, Progress, Responses, Results, Source, TextOf,
 };
 use crate::failure::Failure;
-use crate::files::append_suffix;
 use crate::model::{choose_embedding_model, complete_name};
 use crate::output::Output;
 use crate::setup::Setup;
@@ -66,12 +64,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let requested = qualified_name(&client, &base.model)?;
     let mut space = Space::new(&requested, args.dimensions);
     let output = args.output.as_deref();
-    // A NumPy file has its number of rows at its start, so the vectors are collected in a file beside it.
-    let journal = match (format, output) {
-        (VectorFormat::Npy, Some(path)) => Some(npy::journal_of(path, args.resume)?),
-        (_, path) => path.map(Path::to_owned),
-    };
-    let results = open_results(format, journal.as_deref(), args.resume, &mut space)?;
+    let results = open_results(format, output, args.resume, &mut space)?;
     let shared = Shared { client, base, requested, format };
     let job = Embeddings::new(shared, text, space);
     let mut engine = Engine::new(job, limits, results, Progress::new(total, setup.notes));
@@ -80,13 +73,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         setup.notes.print_note(&engine.progress.summarize());
     }
     ended?;
-    let failed = engine.describe_failed(output);
-    if let (VectorFormat::Npy, Some(path), Some(journal)) = (format, output, &journal)
-        && (failed.is_ok() || args.failed_as_nan)
-    {
-        npy::write(path, journal, total, failed.is_err())?;
-    }
-    failed
+    engine.describe_failed(output)
 }
 
 fn open_source(args: &Args) -> Result<Source, Failure> {
@@ -196,9 +183,4 @@ async fn print_response(
     output.flush()?;
     setup.notes.print_warnings(&response.warnings);
     Ok(())
-}
-
-/// Returns the file beside a NumPy file in which vectors are collected.
-fn journal_path(path: &Path) -> PathBuf {
-    append_suffix(path, ".partial")
 }

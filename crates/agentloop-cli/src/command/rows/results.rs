@@ -99,11 +99,10 @@ enum To {
 pub(in crate::command) type Done = HashMap<u64, String>;
 
 /// Where a line is in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::command) struct Place {
-    pub(in crate::command) start: u64,
-    pub(in crate::command) bytes: u64,
-    pub(in crate::command) is_error: bool,
+#[derive(Clone, Copy)]
+struct Place {
+    start: u64,
+    bytes: u64,
 }
 
 impl Results {
@@ -258,7 +257,7 @@ fn read_lines(
         }
         let is_ours = match serde_json::from_slice::<Head>(&line) {
             Ok(head) => {
-                let place = Place { start: end, bytes, is_error: head.is_error() };
+                let place = Place { start: end, bytes };
                 each(head, place)?
             }
             Err(_) => false,
@@ -276,7 +275,7 @@ fn read_lines(
 
 /// Returns where the line of each row is. Of several lines of a row the last one counts. Also returns whether the file has each row
 /// once and in order.
-pub(in crate::command) fn index_lines(
+fn index_lines(
     file: &File,
     path: &Path,
 ) -> Result<(BTreeMap<u64, Place>, bool), Failure> {
