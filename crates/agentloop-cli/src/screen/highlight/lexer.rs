@@ -61,17 +61,10 @@ impl Lexer {
         if first.is_alphabetic() || first == '_' {
             let is_part = |c: char| c.is_alphanumeric() || c == '_';
             let length = text.find(|c| !is_part(c)).unwrap_or(text.len());
-            let style = if self.is_keyword(&text[..length]) { KEYWORD } else { Style::PLAIN };
+            let style = if language.is_keyword(&text[..length]) { KEYWORD } else { Style::PLAIN };
             return (length, style);
         }
         (first.len_utf8(), Style::PLAIN)
-    }
-
-    fn is_keyword(&self, word: &str) -> bool {
-        match self.language.ignores_case {
-            true => self.language.keywords.iter().any(|keyword| keyword.eq_ignore_ascii_case(word)),
-            false => self.language.keywords.contains(&word),
-        }
     }
 
     /// Reads up to the end of a comment or string, which may be on a later line.
