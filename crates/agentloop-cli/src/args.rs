@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use agentloop::Protocol;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::command::{
     batch, batches, chat, check, completions, config, decode, demo, embed, encode, files, image,
@@ -48,6 +48,9 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+/// The command that the parser adds.
+const HELP: &str = "help";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -277,42 +280,17 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// The names of the commands.
-    pub(crate) const NAMES: [&str; 33] = [
-        "batch",
-        "batches",
-        "chat",
-        "check",
-        "completions",
-        "config",
-        "decode",
-        "demo",
-        "embed",
-        "encode",
-        "files",
-        "help",
-        "image",
-        "keys",
-        "log",
-        "man",
-        "models",
-        "moderate",
-        "providers",
-        "pull",
-        "rerank",
-        "run",
-        "serve",
-        "setup",
-        "sim",
-        "speak",
-        "teams",
-        "templates",
-        "tools",
-        "transcribe",
-        "trust",
-        "usage",
-        "use",
-    ];
+    /// Returns the names of the commands.
+    pub(crate) fn names() -> Vec<String> {
+        let command = Cli::command();
+        let names = command.get_subcommands().map(clap::Command::get_name);
+        names.chain([HELP]).map(str::to_owned).collect()
+    }
+
+    /// Returns whether a command has this name, without building the definition of all commands.
+    pub(crate) fn is_name(name: &str) -> bool {
+        name == HELP || Self::has_subcommand(name)
+    }
 }
 
 /// Parses the name of a protocol.

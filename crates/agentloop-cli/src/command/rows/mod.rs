@@ -16,7 +16,5 @@ pub(in crate::command) use self::engine::{Engine, Job, Limits, Pending, Sent, Sp
 pub(in crate::command) use self::estimate::{Estimate, Responses};
 pub(in crate::command) use self::input::{Format, Row, Source};
 pub(in crate::command) use self::progress::{Progress, format_usd};
-pub(in crate::command) use self::results::{
-    Done, Head, Line, Outcome, Results, hash_row,
-};
+pub(in crate::command) use self::results::{Done, Head, Line, Outcome, Results, hash_row};
 pub(in crate::command) use self::text::TextOf;

@@ -275,10 +275,7 @@ fn read_lines(
 
 /// Returns where the line of each row is. Of several lines of a row the last one counts. Also returns whether the file has each row
 /// once and in order.
-fn index_lines(
-    file: &File,
-    path: &Path,
-) -> Result<(BTreeMap<u64, Place>, bool), Failure> {
+fn index_lines(file: &File, path: &Path) -> Result<(BTreeMap<u64, Place>, bool), Failure> {
     let mut places = BTreeMap::new();
     let mut is_sorted = true;
     read_lines(file, path, &mut |head, place| {

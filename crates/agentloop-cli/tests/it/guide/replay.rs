@@ -237,12 +237,8 @@ fn compare(shown: &Shown, printed: &str, code: i32) -> Option<String> {
 }
 
 /// Whether the build has all features: without them, some commands of the guide are refused.
-const IS_COMPLETE: bool = cfg!(all(
-    feature = "mcp",
-    feature = "redis",
-    feature = "otel",
-    feature = "postgres"
-));
+const IS_COMPLETE: bool =
+    cfg!(all(feature = "mcp", feature = "redis", feature = "otel", feature = "postgres"));
 
 #[test]
 fn every_command_prints_what_the_guide_shows() {
