@@ -222,7 +222,7 @@ guide! {
     Middleware: "docs/middleware.md",
     Modalities: "docs/modalities.md",
     Models: "docs/models.md",
-    Security: "docs/security.md",
+    Security: "docs/SECURITY.md",
     Streaming: "docs/streaming.md",
     Structured: "docs/structured.md",
     Testing: "docs/testing.md",

@@ -34,12 +34,11 @@ const PHRASES: [(&str, &str); 24] = [
 const FINE: [&str; 4] = ["there is no", "is no longer", "is no more", "is no less"];
 
 /// What is read: files and folders below the root of the repository.
-const READ: [&str; 13] = [
+const READ: [&str; 12] = [
     ".ci/run",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "README.md",
-    "SECURITY.md",
     "bench/README.md",
     "crates",
     "docs",

@@ -17,7 +17,7 @@ The command reads `~/.config/agentloop/agentloop.toml`, and then the first `agen
 file and checks it. A program that uses the library reads a file with [`Config::read`](https://docs.rs/agentloop/latest/agentloop/struct.Config.html), and nothing by itself.
 
 The column \"project\" states whether the file of a project may have the setting. Those with `trust` take effect only after `agentloop trust`, because they decide
-where keys and prompts are sent ([why](../SECURITY.md#configuration-files-of-other-folders)).
+where keys and prompts are sent ([why](SECURITY.md#project-files)).
 
 A setting that is not known is an error that names its line. Texts with `${VARIABLE}` are replaced from the environment where the table says so. Times are in seconds.
 ";
