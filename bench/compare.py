@@ -375,9 +375,9 @@ def main():
     if options.stdout:
         print(text)
     else:
-        # The history, and the section that bench/cli.py writes, stay.
+        # The sections that are written by hand and by bench/cli.py stay.
         document = ROOT / "docs" / "benchmarks.md"
-        old = document.read_text().partition("\n## History: instructions\n") if document.exists() else ("", "", "")
+        old = document.read_text().partition("\n## Latency of a delta in ") if document.exists() else ("", "", "")
         document.write_text(text + old[1] + old[2])
 
 
