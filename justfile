@@ -81,7 +81,7 @@ soak minutes="30":
 
 # Checks the library with the oldest supported compiler.
 msrv:
-  cargo +1.88 check --locked -p agentloop --all-features
+  cargo +1.91 check --locked -p agentloop --all-features
 
 # Checks that the documentation of every public item has an example, or that there is a reason why it needs none.
 missing-examples *crates:

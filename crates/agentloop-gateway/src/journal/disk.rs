@@ -1,7 +1,7 @@
 //! The folder of the journal: its lock, and the segments that lines are appended to.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,11 +70,16 @@ impl Disk {
         };
         make_private(folder).map_err(|error| failed(&error))?;
         let lock = open_private(&folder.join(LOCK), false).map_err(|error| failed(&error))?;
-        if !try_lock(&lock).map_err(|error| failed(&error))? {
-            let message = format!("another gateway uses the journal in {}", folder.display());
-            return Err(Error::new(ErrorKind::Config, message).with_hint(
-                "stop it, or give each gateway a data folder of its own (AGENTLOOP_DATA)",
-            ));
+        // The lock ends with the process, however it ends.
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::Error(error)) => return Err(failed(&error)),
+            Err(TryLockError::WouldBlock) => {
+                let message = format!("another gateway uses the journal in {}", folder.display());
+                return Err(Error::new(ErrorKind::Config, message).with_hint(
+                    "stop it, or give each gateway a data folder of its own (AGENTLOOP_DATA)",
+                ));
+            }
         }
         let mut numbers: Vec<u64> = fs::read_dir(folder)
             .map_err(|error| failed(&error))?
@@ -264,10 +269,10 @@ fn create_segment(folder: &Path, after: u64) -> io::Result<(u64, Arc<File>)> {
     result
 }
 
-/// Opens a file that only the user can read, for appending.
+/// Opens a file that only the user can read, for appending. Windows locks only files that can also be read.
 fn open_private(path: &Path, is_new: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.append(true).create(true).create_new(is_new);
+    options.read(true).append(true).create(true).create_new(is_new);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
@@ -279,20 +284,4 @@ fn make_private(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
-}
-
-/// Returns whether the lock was taken. The lock ends with the process.
-#[cfg(unix)]
-fn try_lock(file: &File) -> io::Result<bool> {
-    match rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(true),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Locks nothing: `File::try_lock` needs Rust 1.89.
-#[cfg(not(unix))]
-fn try_lock(_: &File) -> io::Result<bool> {
-    Ok(true)
 }

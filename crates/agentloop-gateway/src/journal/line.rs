@@ -210,9 +210,7 @@ fn shortened(row: &LedgerRow) -> LedgerRow {
     ];
     let others = row.team.iter_mut().chain(row.price.iter_mut()).chain(row.tags.iter_mut());
     for text in texts.into_iter().chain(others) {
-        // `str::floor_char_boundary` needs Rust 1.91.
-        let end = (0..=MAX_TEXT).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-        text.truncate(end);
+        text.truncate(text.floor_char_boundary(MAX_TEXT));
     }
     row.tags.truncate(MAX_TAGS);
     row

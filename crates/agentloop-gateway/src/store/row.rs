@@ -197,10 +197,7 @@ impl LedgerRow {
 
 /// Cuts a text off at the last character that ends within [`MAX_TEXT_BYTES`].
 fn shorten(text: &mut String) {
-    if text.len() > MAX_TEXT_BYTES {
-        let end = (0..=MAX_TEXT_BYTES).rev().find(|end| text.is_char_boundary(*end));
-        text.truncate(end.unwrap_or(0));
-    }
+    text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
 }
 
 #[cfg(test)]

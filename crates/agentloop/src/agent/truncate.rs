@@ -75,8 +75,8 @@ pub(super) fn truncate_to_bytes(output: &ToolOutput, left: usize, of: &str) -> O
         format!("… [{what} left out: the results of this {of} are too large together] …")
     };
     let cut = |text: &str, left: usize| {
-        let tail = ceil_boundary(text, text.len() - (left / 3).min(text.len()));
-        let head = floor_boundary(text, (left - left / 3).min(tail));
+        let tail = text.ceil_char_boundary(text.len() - (left / 3).min(text.len()));
+        let head = text.floor_char_boundary((left - left / 3).min(tail));
         let note = note(format!("{} bytes", tail - head));
         format!("{}\n{note}\n{}", &text[..head], &text[tail..])
     };
@@ -102,14 +102,6 @@ pub(super) fn truncate_to_bytes(output: &ToolOutput, left: usize, of: &str) -> O
         left = left.saturating_sub(if size <= left || is_text { size } else { 256 });
     }
     Some(ToolOutput::parts(kept))
-}
-
-fn floor_boundary(text: &str, at: usize) -> usize {
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-fn ceil_boundary(text: &str, at: usize) -> usize {
-    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
 /// Returns two thirds of the limit from the beginning and one third from the end; `None` if the text is not longer.

@@ -129,7 +129,7 @@ impl RawParts {
 
     /// Returns the raw response, and a warning if it was cut.
     pub(crate) fn finish(mut self) -> (RawResponse, Option<Warning>) {
-        let mut most = self.body.len() + self.room;
+        let most = self.body.len() + self.room;
         if self.cut {
             // The last character may have been cut in the middle.
             let whole = self.body.utf8_chunks().last().map_or(0, |last| last.invalid().len());
@@ -141,10 +141,7 @@ impl RawParts {
         // A byte that is not UTF-8 becomes three.
         if self.raw.body.len() > most {
             self.cut = true;
-            while !self.raw.body.is_char_boundary(most) {
-                most -= 1;
-            }
-            self.raw.body.truncate(most);
+            self.raw.body.truncate(self.raw.body.floor_char_boundary(most));
         }
         let mut body = std::mem::take(&mut self.raw.body);
         self.hide(&mut body);

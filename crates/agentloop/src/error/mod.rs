@@ -284,10 +284,7 @@ impl Error {
         let mut text = String::from_utf8_lossy(&raw[..raw.len().min(MAX_ERROR_RAW_BYTES)]);
         // The cut may be inside a character, and bytes that are not UTF-8 become longer when they are replaced.
         if text.len() > MAX_ERROR_RAW_BYTES || raw.len() > MAX_ERROR_RAW_BYTES {
-            let mut end = text.len().min(MAX_ERROR_RAW_BYTES);
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
+            let end = text.floor_char_boundary(MAX_ERROR_RAW_BYTES);
             let kept = text[..end].trim_end_matches('\u{fffd}').len();
             text.to_mut().truncate(kept);
         }

@@ -367,8 +367,7 @@ impl Block {
 
 /// Returns the beginning of an id that is copied to every call: no id that a provider makes is longer.
 fn short(id: &str) -> &str {
-    let end = (0..=id.len().min(MAX_COPIED_ID_BYTES)).rev().find(|at| id.is_char_boundary(*at));
-    &id[..end.unwrap_or(0)]
+    &id[..id.floor_char_boundary(MAX_COPIED_ID_BYTES)]
 }
 
 /// The longest beginning of a message's id in the ids of its calls.

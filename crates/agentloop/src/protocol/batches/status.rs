@@ -284,12 +284,6 @@ fn errors(batch: &Value) -> Vec<String> {
 }
 
 fn shortened(mut message: String) -> String {
-    if message.len() > MAX_ERROR_BYTES {
-        let mut end = MAX_ERROR_BYTES;
-        while !message.is_char_boundary(end) {
-            end -= 1;
-        }
-        message.truncate(end);
-    }
+    message.truncate(message.floor_char_boundary(MAX_ERROR_BYTES));
     message
 }

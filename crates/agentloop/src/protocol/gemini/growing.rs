@@ -490,8 +490,7 @@ impl CitedText {
 
 /// Returns the start of an id that is copied to every call. No real id is longer.
 fn short(id: &str) -> &str {
-    let end = (0..=id.len().min(MAX_COPIED_ID_BYTES)).rev().find(|at| id.is_char_boundary(*at));
-    &id[..end.unwrap_or(0)]
+    &id[..id.floor_char_boundary(MAX_COPIED_ID_BYTES)]
 }
 
 /// The longest beginning of a response's id in the ids of its calls.

@@ -26,8 +26,7 @@ pub(in crate::protocol) fn value(to: &mut Vec<u8>, value: &Value) {
 
 /// Returns the beginning of a text: at most so many bytes, and whole characters.
 pub(in crate::protocol) fn beginning(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
-    &text[..end.unwrap_or(0)]
+    &text[..text.floor_char_boundary(most)]
 }
 
 /// Returns tokens with their log probabilities. A number that the provider did not report is the lowest one.
