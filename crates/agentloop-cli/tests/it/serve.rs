@@ -349,9 +349,6 @@ fn help_of_serve() {
           --new-key <NAME>
               Create an API key, print it and the settings that allow it, and exit. Only its hash is in the settings
 
-          --import <FILE>
-              Print a configuration of LiteLLM as settings of this gateway, and exit. What cannot be translated is listed
-
       -h, --help
               Print help (see a summary with '-h')
     --- stderr

@@ -1,7 +1,5 @@
 //! Options of `agentloop serve`.
 
-use std::path::PathBuf;
-
 use agentloop::GatewayLog;
 
 /// Options of `agentloop serve`.
@@ -26,10 +24,6 @@ pub(crate) struct Args {
     /// Create an API key, print it and the settings that allow it, and exit. Only its hash is in the settings.
     #[arg(long, value_name = "NAME")]
     pub(super) new_key: Option<String>,
-
-    /// Print a configuration of LiteLLM as settings of this gateway, and exit. What cannot be translated is listed.
-    #[arg(long, value_name = "FILE")]
-    pub(super) import: Option<PathBuf>,
 }
 
 /// The form of the log.

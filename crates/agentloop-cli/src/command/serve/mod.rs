@@ -2,7 +2,6 @@
 
 mod args;
 mod first_key;
-mod import;
 mod reload;
 mod signals;
 
@@ -40,9 +39,6 @@ const CLOSE: Duration = Duration::from_secs(10);
 pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     if let Some(name) = &args.new_key {
         return print_new_key(name);
-    }
-    if let Some(path) = &args.import {
-        return import::run(path, setup.notes);
     }
     let config = setup.config.gateway.clone().unwrap_or_default();
     let tls = match &config.tls {
