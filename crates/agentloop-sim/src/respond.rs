@@ -100,9 +100,7 @@ impl Simulator {
         let scheduled = self.faults.of_call(call);
         let (method, uri, headers) = (request.method(), request.uri(), request.headers());
         if let Some(stored) = storage::route(protocol, method, uri, headers) {
-            if !stored.1.is_signed() {
-                self.check_key(request)?;
-            }
+            self.check_key(request)?;
             return match self.replace(protocol, asked.as_deref().unwrap_or(scheduled), false) {
                 Some(replaced) => Ok(replaced),
                 None => self.reply_storage(protocol, stored, request, style).map(Some),

@@ -205,12 +205,6 @@ pub const FILE_READY_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long [`Files::wait`](crate::Files::wait) waits between two requests.
 pub const FILE_READY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The largest dataset that is uploaded, in bytes. Fireworks accepts no more in one request (fireworks-ai 1.2.30, `lib/dataset_upload.py`).
-pub const MAX_DATASET_BYTES: usize = 150_000_000;
-
-/// The most files of a dataset that are read.
-pub const MAX_DATASET_FILES: usize = 100;
-
 /// The most requests of one batch. Providers accept fewer.
 pub const MAX_BATCH_REQUESTS: usize = 100_000;
 

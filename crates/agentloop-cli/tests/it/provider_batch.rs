@@ -131,26 +131,6 @@ fn the_state_is_kept_after_a_response_that_does_not_show_whether_the_batch_exist
 }
 
 #[test]
-fn a_batch_of_an_account_is_submitted_and_fetched_over_http() {
-    let folder = Folder::with([("rows.txt", ROWS)]);
-    let server = Server::start(&[]);
-    let root = server.url.trim_end_matches('/').trim_end_matches("/v1");
-    let config = format!(
-        "[providers.fire]\nbase_url = '{root}/inference/v1'\n[providers.fire.quirks.storage]\nfiles = 'dataset'\nbatches = 'dataset_job'\n"
-    );
-    let run =
-        |args: &[&str]| agentloop(args.iter().copied()).config(&config).within(folder.path()).run();
-    let args = ["batch", "rows.txt", "-m", "fire/echo", "-o", "out.jsonl", "--provider-batch"];
-    let sent = run(&[&args[..], &["--detach"]].concat());
-    assert_eq!(sent.code, Some(0), "{sent}");
-    let cancelled = run(&["batches", "cancel", "out.jsonl"]);
-    assert_eq!(cancelled.code, Some(0), "it has ended: {cancelled}");
-    let fetched = run(&["batches", "fetch", "out.jsonl"]);
-    assert_eq!(fetched.code, Some(0), "{fetched}");
-    assert!(results(&folder).iter().all(|line| line["text"].is_string()));
-}
-
-#[test]
 fn a_batch_that_was_never_submitted_is_submitted_by_resume() {
     let lab = Lab::new(ROWS);
     assert_eq!(lab.batch(&["--detach"]).code, Some(0));

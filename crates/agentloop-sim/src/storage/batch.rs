@@ -5,7 +5,6 @@ use bytes::Bytes;
 use http::{Request, Uri};
 use serde_json::{Value, json};
 
-use super::dataset::exists;
 use super::file::StoredContent;
 use super::{
     Dialect, FIRST_MOMENT, MAX_STORED, SimBatches, Storage, Stored, not_found, query_value,
@@ -22,39 +21,28 @@ const MAX_ROW_BYTES: usize = 16 << 20;
 #[derive(Debug)]
 pub(super) struct StoredBatch {
     endpoint: String,
-    pub(super) model: Option<String>,
-    pub(super) input: Option<String>,
-    pub(super) metadata: Value,
-    form: Form,
+    model: Option<String>,
+    input: Option<String>,
+    metadata: Value,
     /// The lines of results, in the order of the requests, with whether each succeeded.
     rows: Vec<(bool, Value)>,
     behaviour: SimBatches,
     /// How often its state was requested.
-    pub(super) polls: u64,
-    pub(super) cancelled: bool,
+    polls: u64,
+    cancelled: bool,
     /// The files with the results, once it has ended.
-    pub(super) files: Option<[Option<u64>; 2]>,
-}
-
-/// How a batch is described whose requests are a file of OpenAI's form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Usual,
-    /// With fewer fields, as Together does. The purpose of its input file shows it.
-    Job,
-    /// With counts instead of a state, as xAI does. It is created with a name, and without an endpoint.
-    Counted,
+    files: Option<[Option<u64>; 2]>,
 }
 
 /// One request of a batch.
-pub(super) struct Row {
-    pub(super) custom_id: Value,
-    pub(super) path: String,
-    pub(super) body: Value,
+struct Row {
+    custom_id: Value,
+    path: String,
+    body: Value,
 }
 
 impl StoredBatch {
-    pub(super) fn is_ended(&self) -> bool {
+    fn is_ended(&self) -> bool {
         self.cancelled || self.polls > self.behaviour.polls
     }
 
@@ -89,7 +77,6 @@ impl Simulator {
             Dialect::Purpose | Dialect::Jobs => self.storage.read_file_batch(dialect, &body)?,
             Dialect::Messages => read_messages(&body)?,
             Dialect::Operations => self.storage.read_operation(request.uri().path(), &body)?,
-            Dialect::Datasets => self.storage.read_job(request.uri(), &body)?,
         };
         if rows.is_empty() {
             return Err(refused("the batch has no requests"));
@@ -101,27 +88,16 @@ impl Simulator {
             return Err(refused("the simulator stores no more batches"));
         }
         let number = stored.count();
-        if dialect == Dialect::Datasets {
-            let name = batch.metadata["name"].as_str().unwrap_or_default().to_owned();
-            if stored.jobs.contains_key(&name) {
-                return Err(exists(&name));
-            }
-            stored.jobs.insert(name, number);
-        }
         let described = describe(dialect, number, &batch);
-        let is_job = batch.form == Form::Job;
         stored.batches.insert(number, batch);
-        Ok(match is_job {
-            true => json!({ "job": described, "warning": null }),
-            false => described,
-        })
+        Ok(described)
     }
 
     /// Processes a request as if it had arrived alone.
     fn process(&self, dialect: Dialect, row: &Row, style: UsageStyle) -> (bool, Value) {
         let protocol = match dialect {
             Dialect::Purpose if row.path.ends_with("/responses") => Protocol::OpenAiResponses,
-            Dialect::Purpose | Dialect::Jobs | Dialect::Datasets => Protocol::OpenAiChat,
+            Dialect::Purpose | Dialect::Jobs => Protocol::OpenAiChat,
             Dialect::Messages => Protocol::Anthropic,
             Dialect::Operations => Protocol::Gemini,
         };
@@ -164,9 +140,6 @@ impl Simulator {
                     "error": null,
                 })
             }
-            Dialect::Datasets if is_ok => json!({ "custom_id": id, "response": body }),
-            // No source shows the lines of requests that failed; these have the fields of the others.
-            Dialect::Datasets => json!({ "custom_id": id, "error": body["error"] }),
             Dialect::Messages if is_ok => {
                 json!({ "custom_id": id, "result": { "type": "succeeded", "message": body } })
             }
@@ -176,7 +149,7 @@ impl Simulator {
             Dialect::Operations if is_ok => json!({ "response": body, "metadata": id }),
             Dialect::Operations => {
                 let message = body.pointer("/error/message").cloned().unwrap_or_default();
-                let code = grpc_code(Some(status.into()));
+                let code = grpc_code(status);
                 json!({ "error": { "code": code, "message": message }, "metadata": id })
             }
         };
@@ -184,13 +157,12 @@ impl Simulator {
     }
 }
 
-pub(super) fn batch(endpoint: &str, model: Option<&str>, metadata: Value) -> StoredBatch {
+fn batch(endpoint: &str, model: Option<&str>, metadata: Value) -> StoredBatch {
     StoredBatch {
         endpoint: endpoint.to_owned(),
         model: model.map(str::to_owned),
         input: None,
         metadata,
-        form: Form::Usual,
         rows: Vec::new(),
         behaviour: SimBatches::default(),
         polls: 0,
@@ -212,7 +184,7 @@ fn read_messages(body: &Value) -> Result<(StoredBatch, Vec<Row>)> {
 }
 
 /// Reads the lines of a file, each with its number.
-pub(super) fn lines(content: &[u8]) -> impl Iterator<Item = Result<(usize, Value)>> {
+fn lines(content: &[u8]) -> impl Iterator<Item = Result<(usize, Value)>> {
     let lines = content.split(|byte| *byte == b'\n').zip(1..);
     lines.filter(|(line, _)| !line.trim_ascii().is_empty()).map(|(line, number)| {
         let line = serde_json::from_slice(line)
@@ -230,7 +202,7 @@ impl Stored {
     }
 
     /// Writes the files with the results of a batch that has ended.
-    pub(super) fn write_results(&mut self, dialect: Dialect, number: u64) -> Result<()> {
+    fn write_results(&mut self, dialect: Dialect, number: u64) -> Result<()> {
         let Some(batch) = self.batches.get(&number) else { return Ok(()) };
         if batch.files.is_some() || !batch.is_ended() {
             return Ok(());
@@ -256,13 +228,8 @@ impl Stored {
                 continue;
             }
             let kind = if is_ok { "output" } else { "error" };
-            let name = match (dialect, is_ok) {
-                (Dialect::Datasets, true) => "BIJOutputSet.jsonl".to_owned(),
-                (Dialect::Datasets, false) => "error-data".to_owned(),
-                _ => format!("batch_{number}_{kind}.jsonl"),
-            };
             let file = StoredContent {
-                name,
+                name: format!("batch_{number}_{kind}.jsonl"),
                 mime_type: "application/jsonl".to_owned(),
                 purpose: "batch_output".to_owned(),
                 content: lines.into(),
@@ -283,16 +250,7 @@ impl Storage {
         let input = body.get("input_file_id").or_else(|| body.pointer("/input_files/0"));
         let input = input.and_then(Value::as_str).ok_or_else(|| refused("there is no file"))?;
         let content = self.content(input)?;
-        let first = lines(&content).next().transpose()?.unwrap_or_default().1;
-        let form = match () {
-            () if self.lock().file(input)?.1.purpose == "batch-api" => Form::Job,
-            () if body["name"].is_string() && body["endpoint"].is_null() => Form::Counted,
-            () => Form::Usual,
-        };
-        let endpoint = match form {
-            Form::Counted => first["url"].as_str(),
-            Form::Usual | Form::Job => body["endpoint"].as_str(),
-        };
+        let endpoint = body["endpoint"].as_str();
         let endpoint = endpoint.ok_or_else(|| refused("there is no endpoint"))?;
         let model = body["model"].as_str();
         let mut rows = Vec::new();
@@ -313,12 +271,8 @@ impl Storage {
             }
             rows.push(row);
         }
-        let metadata = match form {
-            Form::Counted => body["name"].clone(),
-            Form::Usual | Form::Job => body["metadata"].clone(),
-        };
-        let mut batch = batch(endpoint, model, metadata);
-        (batch.input, batch.form) = (Some(input.to_owned()), form);
+        let mut batch = batch(endpoint, model, body["metadata"].clone());
+        batch.input = Some(input.to_owned());
         Ok((batch, rows))
     }
 
@@ -350,16 +304,6 @@ impl Storage {
         let stored = self.lock();
         let batches = stored.batches.iter().rev();
         let all = batches.map(|(number, batch)| describe(dialect, *number, batch)).collect();
-        let is_all = |form| {
-            let mut forms = stored.batches.values().map(|batch| batch.form);
-            !stored.batches.is_empty() && forms.all(|other| other == form)
-        };
-        if is_all(Form::Job) {
-            return Value::Array(all);
-        }
-        if is_all(Form::Counted) {
-            return write::token_page("batches", all, |name| query_value(uri, name));
-        }
         let name = if dialect == Dialect::Operations { "operations" } else { "data" };
         write::page(dialect, name, all, |name| query_value(uri, name))
     }
@@ -388,15 +332,9 @@ impl Storage {
         })
     }
 
-    pub(super) fn results(&self, dialect: Dialect, id: &str, uri: &Uri) -> Result<Bytes> {
+    pub(super) fn results(&self, dialect: Dialect, id: &str) -> Result<Bytes> {
         let mut stored = self.lock();
         let (_, batch) = stored.batch(id)?;
-        if batch.form == Form::Counted {
-            let rows = batch.processed().iter().filter(|_| batch.is_ended());
-            let all = rows.map(|(is_ok, line)| counted_result(*is_ok, line)).collect();
-            let page = write::token_page("results", all, |name| query_value(uri, name));
-            return Ok(page.to_string().into());
-        }
         if dialect != Dialect::Messages || !batch.is_ended() {
             return Err(not_found("result of the batch", id));
         }
@@ -409,7 +347,7 @@ impl Storage {
     }
 }
 
-pub(super) fn describe(dialect: Dialect, number: u64, batch: &StoredBatch) -> Value {
+fn describe(dialect: Dialect, number: u64, batch: &StoredBatch) -> Value {
     let id = format!("batch_{number}");
     let (state, moment, total) = (batch.state(), FIRST_MOMENT + number, batch.rows.len());
     let is_ended = batch.is_ended();
@@ -421,16 +359,6 @@ pub(super) fn describe(dialect: Dialect, number: u64, batch: &StoredBatch) -> Va
         number.map(|number| format!("file-{number}"))
     };
     match dialect {
-        Dialect::Purpose if batch.form == Form::Counted => counted(&id, batch, moment),
-        Dialect::Purpose if batch.form == Form::Job => json!({
-            "id": id, "user_id": "sim", "endpoint": batch.endpoint, "input_file_id": batch.input,
-            "created_at": write::time(moment), "job_deadline": write::time(moment + 86_400),
-            "completed_at": is_ended.then(|| write::time(moment)),
-            "status": if is_ended { state.as_str().to_ascii_uppercase() } else { "IN_PROGRESS".to_owned() },
-            "progress": if is_ended { 100.0 } else { 0.0 },
-            "output_file_id": file(0), "error_file_id": file(1),
-            "error": (state == BatchState::Failed).then_some("the simulated batch is refused"),
-        }),
         Dialect::Purpose => json!({
             "id": id, "object": "batch", "endpoint": batch.endpoint, "input_file_id": batch.input,
             "completion_window": "24h", "created_at": moment, "metadata": batch.metadata,
@@ -471,28 +399,6 @@ pub(super) fn describe(dialect: Dialect, number: u64, batch: &StoredBatch) -> Va
                 "results_url": is_ended.then(|| format!("sim://local/v1/messages/batches/{id}/results")),
             })
         }
-        Dialect::Datasets => {
-            let word = match batch.cancelled {
-                true => "DELETING_CLEANING_UP".to_owned(),
-                false => state.as_str().to_ascii_uppercase(),
-            };
-            let name = batch.metadata["name"].as_str().unwrap_or_default();
-            let is_failed = state == BatchState::Failed;
-            json!({
-                "name": name, "displayName": batch.metadata["displayName"], "model": batch.model,
-                "createTime": write::time(moment), "expireTime": write::time(moment + 86_400),
-                "state": format!("JOB_STATE_{word}"), "inputDatasetId": batch.input,
-                "outputDatasetId": super::dataset::output_name(name, number),
-                "status": {
-                    "code": if is_failed { "INVALID_ARGUMENT" } else { "OK" },
-                    "message": if is_failed { "the simulated batch is refused" } else { "" },
-                },
-                "jobProgress": {
-                    "totalInputRequests": total, "totalProcessedRequests": processed.len(),
-                    "successfullyProcessedRequests": succeeded, "failedRequests": failed,
-                },
-            })
-        }
         Dialect::Operations => {
             let word = state.as_str().to_ascii_uppercase();
             let word = if word == "COMPLETED" { "SUCCEEDED" } else { &word };
@@ -526,54 +432,13 @@ pub(super) fn describe(dialect: Dialect, number: u64, batch: &StoredBatch) -> Va
     }
 }
 
-/// Describes a batch by its counts.
-fn counted(id: &str, batch: &StoredBatch, moment: u64) -> Value {
-    let (state, total) = (batch.state(), batch.rows.len());
-    let is_ended = batch.is_ended();
-    let processed = if is_ended { batch.processed() } else { &[] };
-    let succeeded = processed.iter().filter(|(is_ok, _)| *is_ok).count();
-    let rest = if is_ended { total - processed.len() } else { 0 };
-    let is_failed = state == BatchState::Failed;
-    json!({
-        "batch_id": id, "name": batch.metadata, "input_file_id": batch.input,
-        "create_time": write::time(moment), "expire_time": write::time(moment + 86_400),
-        "create_api_key_id": "sim",
-        "cancel_time": (batch.cancelled || is_failed).then(|| write::time(moment)),
-        "cancel_by_xai_message": is_failed.then_some("the simulated batch is refused"),
-        "state": {
-            "num_requests": total, "num_pending": if is_ended { 0 } else { total },
-            "num_success": succeeded, "num_error": processed.len() - succeeded,
-            "num_cancelled": rest,
-        },
-    })
-}
-
-/// Writes a result whose body is named after its endpoint.
-fn counted_result(is_ok: bool, line: &Value) -> Value {
-    let body = &line["response"]["body"];
-    let result = match is_ok {
-        true => {
-            let name = match body["object"].as_str() {
-                Some("response") => "responses",
-                _ => "chat_get_completion",
-            };
-            json!({ "response": { name: body } })
-        }
-        false => json!({ "error": {
-            "code": grpc_code(line["response"]["status_code"].as_u64()),
-            "message": body["error"]["message"],
-        } }),
-    };
-    json!({ "batch_request_id": line["custom_id"], "batch_result": result })
-}
-
 /// Returns the number of a status in Google's errors (`google.rpc.Code`).
-fn grpc_code(status: Option<u64>) -> u64 {
+fn grpc_code(status: u16) -> u64 {
     match status {
-        Some(400) => 3,
-        Some(404) => 5,
-        Some(429) => 8,
-        Some(503 | 529) => 14,
+        400 => 3,
+        404 => 5,
+        429 => 8,
+        503 | 529 => 14,
         _ => 13,
     }
 }

@@ -43,7 +43,7 @@ impl Stored {
 }
 
 /// Reads the file of a form.
-pub(super) fn read_file(dialect: Dialect, request: &Request<Bytes>) -> Result<StoredContent> {
+fn read_file(dialect: Dialect, request: &Request<Bytes>) -> Result<StoredContent> {
     let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let mut fields = read_form(kind.unwrap_or_default(), request.body())
         .map_err(|error| error.with_status(400))?;
@@ -130,7 +130,7 @@ impl Storage {
                 json!({ "id": id, "object": "file", "deleted": true })
             }
             Dialect::Messages => json!({ "id": id, "type": "file_deleted" }),
-            Dialect::Operations | Dialect::Datasets => json!({}),
+            Dialect::Operations => json!({}),
         })
     }
 
@@ -143,7 +143,7 @@ fn describe(dialect: Dialect, number: u64, file: &StoredContent) -> Value {
     let id = format!("file-{number}");
     let (bytes, moment) = (file.content.len(), FIRST_MOMENT + number);
     match dialect {
-        Dialect::Purpose | Dialect::Jobs | Dialect::Datasets => json!({
+        Dialect::Purpose | Dialect::Jobs => json!({
             "id": id, "object": "file", "bytes": bytes, "created_at": moment, "filename": file.name,
             "purpose": file.purpose, "status": "processed",
         }),

@@ -2,7 +2,6 @@
 
 mod batch;
 mod behaviour;
-mod dataset;
 mod file;
 mod write;
 
@@ -16,7 +15,6 @@ use serde_json::{Value, json};
 
 use self::batch::StoredBatch;
 pub use self::behaviour::SimBatches;
-use self::dataset::DatasetCall;
 use self::file::StoredContent;
 use crate::reply::Reply;
 use crate::simulator::Simulator;
@@ -41,10 +39,6 @@ pub(crate) struct Stored {
     batches: BTreeMap<u64, StoredBatch>,
     /// Uploads that have begun, by the number that their content names.
     uploads: BTreeMap<u64, (String, String)>,
-    /// Datasets by their names, each with the numbers of its files.
-    datasets: BTreeMap<String, Vec<u64>>,
-    /// Batches of datasets by their names.
-    jobs: BTreeMap<String, u64>,
     bytes: usize,
     number: u64,
 }
@@ -72,8 +66,6 @@ pub(crate) enum Dialect {
     Jobs,
     Messages,
     Operations,
-    /// Fireworks' datasets and jobs.
-    Datasets,
 }
 
 /// A call about files or batches.
@@ -91,14 +83,6 @@ pub(crate) enum Call {
     Batch(String),
     CancelBatch(String),
     BatchResults(String),
-    Dataset(DatasetCall),
-}
-
-impl Call {
-    /// Returns whether the URL of the call authorizes it, so that it has no key.
-    pub(crate) fn is_signed(&self) -> bool {
-        matches!(self, Self::Dataset(DatasetCall::Signed(_)))
-    }
 }
 
 /// Returns the dialect of a request, by its path, its headers and the protocol that it probably has.
@@ -125,9 +109,6 @@ pub(crate) fn route(
     headers: &HeaderMap,
 ) -> Option<(Dialect, Call)> {
     let path = uri.path().trim_end_matches('/');
-    if let Some(call) = dataset::route(method, path) {
-        return Some((Dialect::Datasets, Call::Dataset(call)));
-    }
     let dialect = dialect(protocol, path, headers);
     if *method == Method::POST && path.ends_with(":batchGenerateContent") {
         return Some((Dialect::Operations, Call::CreateBatch));
@@ -157,7 +138,6 @@ pub(crate) fn route(
             let (id, action) = rest.split_at(cut);
             let id = id.to_owned();
             match (is_files, action, method.as_str()) {
-                (true, "", "POST") if id == "upload" => Call::UploadForm,
                 (true, "", "GET") => Call::File(id),
                 (true, "", "DELETE") => Call::DeleteFile(id),
                 (true, "/content" | ":download", "GET") => Call::Content(id),
@@ -176,7 +156,7 @@ pub(crate) fn protocol_of(uri: &http::Uri, headers: &HeaderMap) -> Option<Protoc
     let (dialect, _) = route(Protocol::OpenAiChat, &Method::GET, uri, headers)
         .or_else(|| route(Protocol::OpenAiChat, &Method::POST, uri, headers))?;
     Some(match dialect {
-        Dialect::Purpose | Dialect::Jobs | Dialect::Datasets => Protocol::OpenAiChat,
+        Dialect::Purpose | Dialect::Jobs => Protocol::OpenAiChat,
         Dialect::Messages => Protocol::Anthropic,
         Dialect::Operations => Protocol::Gemini,
     })
@@ -245,13 +225,7 @@ impl Simulator {
             Call::Batches => json(self.storage.list_batches(dialect, uri)),
             Call::Batch(id) => json(self.storage.describe_batch(dialect, &id)?),
             Call::CancelBatch(id) => json(self.storage.cancel_batch(dialect, &id)?),
-            Call::BatchResults(id) => {
-                Reply::content(protocol, self.storage.results(dialect, &id, uri)?)
-            }
-            Call::Dataset(DatasetCall::Signed(number)) => {
-                Reply::content(protocol, self.storage.signed_content(number)?)
-            }
-            Call::Dataset(call) => json(self.reply_dataset(call, request, style)?),
+            Call::BatchResults(id) => Reply::content(protocol, self.storage.results(dialect, &id)?),
         })
     }
 }
@@ -271,7 +245,6 @@ mod tests {
         for (method, path, dialect, call) in [
             (Method::GET, "/v1/files", Dialect::Purpose, Call::Files),
             (Method::POST, "/v1/files", Dialect::Purpose, Call::UploadForm),
-            (Method::POST, "/v1/files/upload", Dialect::Purpose, Call::UploadForm),
             (Method::GET, "/v1/files/x", Dialect::Purpose, Call::File(id())),
             (Method::DELETE, "/v1/files/x", Dialect::Purpose, Call::DeleteFile(id())),
             (Method::GET, "/v1/files/x/content", Dialect::Purpose, Call::Content(id())),
@@ -298,21 +271,6 @@ mod tests {
                 Call::CreateBatch,
             ),
             (Method::POST, "/upload/v1beta/files", Dialect::Operations, Call::UploadStart),
-            (Method::GET, "/v1/accounts", Dialect::Datasets, Call::Dataset(DatasetCall::Accounts)),
-            (
-                Method::GET,
-                "/v1/accounts/me/datasets/x:getDownloadEndpoint",
-                Dialect::Datasets,
-                Call::Dataset(DatasetCall::Urls("accounts/me/datasets/x".to_owned())),
-            ),
-            (
-                Method::DELETE,
-                "/v1/accounts/me/batchInferenceJobs/x",
-                Dialect::Datasets,
-                Call::Dataset(DatasetCall::DeleteJob(
-                    "accounts/me/batchInferenceJobs/x".to_owned(),
-                )),
-            ),
             (
                 Method::POST,
                 "/upload/v1beta/files?upload_id=7",
@@ -322,13 +280,7 @@ mod tests {
         ] {
             assert_eq!(routed(&method, path), Some((dialect, call)), "{method} {path}");
         }
-        for path in [
-            "/v1/chat/completions",
-            "/v1/models",
-            "/v1/filesystem",
-            "/v1/files/x/y/z",
-            "/v1/accounts/me/x",
-        ] {
+        for path in ["/v1/chat/completions", "/v1/models", "/v1/filesystem", "/v1/files/x/y/z"] {
             assert_eq!(routed(&Method::GET, path), None, "{path}");
         }
     }

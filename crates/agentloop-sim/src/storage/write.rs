@@ -32,7 +32,7 @@ pub(super) fn page<'a>(
     let number = |name: &str| query(name).and_then(|value| value.parse::<usize>().ok());
     let total = all.len();
     match dialect {
-        Dialect::Operations | Dialect::Datasets => {
+        Dialect::Operations => {
             let from = number("pageToken").unwrap_or(0);
             let size = number("pageSize").unwrap_or(10).clamp(1, 100);
             let page: Vec<Value> = all.into_iter().skip(from).take(size).collect();
@@ -66,21 +66,6 @@ pub(super) fn page<'a>(
             })
         }
     }
-}
-
-/// Returns a page of a list whose next page is named by a token.
-pub(super) fn token_page<'a>(
-    name: &str,
-    all: Vec<Value>,
-    query: impl Fn(&str) -> Option<&'a str>,
-) -> Value {
-    let number = |name: &str| query(name).and_then(|value| value.parse::<usize>().ok());
-    let from = number("pagination_token").unwrap_or(0);
-    let size = number("limit").unwrap_or(20).clamp(1, 1_000);
-    let total = all.len();
-    let page: Vec<Value> = all.into_iter().skip(from).take(size).collect();
-    let next = from + page.len();
-    json!({ name: page, "pagination_token": (next < total).then(|| next.to_string()) })
 }
 
 #[cfg(test)]

@@ -11,19 +11,19 @@ use tokio::time::{Instant, sleep};
 
 use super::exchange::{Bounds, Exchanged};
 use super::limit::{Limit, shorter, timed_out};
-use super::sources::Sources;
+use super::secrets::RequestSecrets;
 use super::{AgentLoop, Inner};
 use crate::error::{Error, ErrorKind, Result};
-use crate::hash::random;
 use crate::limits::{
     FILE_READY_INTERVAL, FILE_READY_TIMEOUT, MAX_DOWNLOAD_BYTES, MAX_LIST_BYTES, MAX_LIST_PAGES,
     MAX_LISTED, MAX_STATUS_BYTES, MAX_UPLOAD_BYTES, UPLOAD_TIMEOUT,
 };
 use crate::media::{FileState, FileUpload, StoredFile};
 use crate::pace;
-use crate::protocol::{datasets, files};
-use crate::provider::Provider;
+use crate::protocol::{Encoded, files};
 use crate::provider::quirks::FileApi;
+use crate::provider::{Provider, Target};
+use crate::transport::Body;
 
 /// The files that one provider stores. [`AgentLoop::files`] returns it.
 ///
@@ -81,11 +81,10 @@ impl Files {
     /// Fails if a call fails or the list is too large ([`MAX_LISTED`], [`MAX_LIST_BYTES`], [`MAX_LIST_PAGES`]).
     pub async fn list(&self) -> Result<Vec<StoredFile>> {
         let provider = &self.provider;
-        let account = self.inner().account(provider).await?;
         let mut pages = Pages::new("files");
         let mut all = Vec::new();
         loop {
-            let encoded = files::encode_list(provider, &account, pages.next.as_deref())?;
+            let encoded = files::encode_list(provider, pages.next.as_deref())?;
             let response = self.inner().exchange(provider, encoded, pages.bounds()).await?;
             let query = pages.next.clone().unwrap_or_default();
             let page = response.read(|body| files::decode_list(provider, &query, body))?;
@@ -124,25 +123,21 @@ impl Files {
     ///
     /// Fails if there is no such file, if it is larger than [`MAX_UPLOAD_BYTES`], or if the call fails.
     pub async fn content(&self, id: &str) -> Result<Bytes> {
-        let mut sources = Sources::default();
-        sources.push_file(&self.provider, id)?;
+        let encoded = files::encode_content(&self.provider, id)?;
         let limit = self.limit();
         let collecting = async {
-            let (mut pieces, mut left) = (Vec::new(), MAX_UPLOAD_BYTES);
-            while let Some((body, secrets)) =
-                sources.open_next(self.inner(), &self.provider, limit).await?
-            {
-                let piece = body.collect(left).await.map_err(|error| secrets.hide(error))?;
-                left = left.saturating_sub(piece.len());
-                pieces.push(piece);
-            }
-            Ok(match pieces.len() {
-                1 => pieces.swap_remove(0),
-                _ => pieces.concat().into(),
-            })
+            let (body, secrets) = self.open(encoded, limit).await?;
+            body.collect(MAX_UPLOAD_BYTES).await.map_err(|error| secrets.hide(error))
         };
         let content = limit.within(collecting).await;
         content.map_err(|error| error.with_provider(self.provider.name.as_ref()))
+    }
+
+    /// Sends a call for the content of a file.
+    async fn open(&self, encoded: Encoded, limit: Limit) -> Result<(Body, RequestSecrets)> {
+        let target = Target::new(Arc::clone(&self.provider), "");
+        let (response, secrets) = self.inner().open(&target, encoded, None, limit).await?;
+        Ok((response.into_body(), secrets))
     }
 
     /// Returns the time limit of reading a file.
@@ -161,8 +156,7 @@ impl Files {
     /// cannot be written.
     pub async fn download(&self, id: &str, path: impl AsRef<Path>) -> Result<u64> {
         let path = path.as_ref();
-        let mut sources = Sources::default();
-        sources.push_file(&self.provider, id)?;
+        let encoded = files::encode_content(&self.provider, id)?;
         let failed = |error: std::io::Error| {
             let message = format!("cannot write {}: {error}", path.display());
             Error::new(ErrorKind::InvalidRequest, message).with_source(error)
@@ -172,18 +166,15 @@ impl Files {
         let limit = self.limit();
         let copying = async {
             let mut bytes = 0_u64;
-            while let Some((mut body, secrets)) =
-                sources.open_next(self.inner(), &self.provider, limit).await?
-            {
-                while let Some(piece) = body.next().await {
-                    let piece = piece.map_err(|error| secrets.hide(error))?;
-                    bytes = bytes.saturating_add(piece.len() as u64);
-                    if bytes > MAX_DOWNLOAD_BYTES {
-                        let message = format!("the file is larger than {MAX_DOWNLOAD_BYTES} bytes");
-                        return Err(Error::new(ErrorKind::TooLarge, message));
-                    }
-                    file.write_all(&piece).map_err(failed)?;
+            let (mut body, secrets) = self.open(encoded, limit).await?;
+            while let Some(piece) = body.next().await {
+                let piece = piece.map_err(|error| secrets.hide(error))?;
+                bytes = bytes.saturating_add(piece.len() as u64);
+                if bytes > MAX_DOWNLOAD_BYTES {
+                    let message = format!("the file is larger than {MAX_DOWNLOAD_BYTES} bytes");
+                    return Err(Error::new(ErrorKind::TooLarge, message));
                 }
+                file.write_all(&piece).map_err(failed)?;
             }
             file.sync_all().map_err(failed)?;
             Ok(bytes)
@@ -253,7 +244,6 @@ impl Inner {
             Bounds { stage: "the upload", time: Some(UPLOAD_TIMEOUT), bytes: MAX_STATUS_BYTES };
         let exchanged = match provider.quirks.storage.files {
             FileApi::Resumable => self.upload_in_steps(provider, upload, bounds).await?,
-            FileApi::Dataset => self.upload_dataset(provider, upload, bounds).await?,
             _ => {
                 let encoded = files::encode_upload(provider, upload)?;
                 self.exchange(provider, encoded, bounds).await?
@@ -264,21 +254,6 @@ impl Inner {
         file.name.get_or_insert_with(|| upload.name.clone());
         file.mime_type.get_or_insert_with(|| upload.mime_type.clone());
         Ok(file)
-    }
-
-    /// Creates a dataset, and sends its content.
-    async fn upload_dataset(
-        &self,
-        provider: &Arc<Provider>,
-        upload: &FileUpload,
-        bounds: Bounds,
-    ) -> Result<Exchanged> {
-        let id = datasets::new_id(&upload.name, random());
-        let account = self.account(provider).await?;
-        let encoded = datasets::encode_create(provider, &account, &id, upload)?;
-        self.exchange(provider, encoded, bounds).await?;
-        let encoded = datasets::encode_upload(provider, &account, &id, upload)?;
-        self.exchange(provider, encoded, bounds).await
     }
 
     /// Requests a URL for the content, and sends the content there.

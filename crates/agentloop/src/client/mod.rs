@@ -17,7 +17,6 @@ pub mod relay;
 mod reply;
 mod secrets;
 mod shared;
-mod sources;
 mod task;
 
 use std::collections::BTreeMap;

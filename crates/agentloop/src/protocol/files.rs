@@ -8,13 +8,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::{Value, json};
 
 use super::multipart::Form;
-use super::{Encoded, ToolNames, codec, datasets, headers, json};
+use super::{Encoded, ToolNames, codec, headers, json};
 use crate::calendar::read_rfc3339;
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{FileState, FileUpload, StoredFile};
 use crate::percent;
-use crate::provider::Provider;
 use crate::provider::quirks::FileApi;
+use crate::provider::{Feature, Provider};
 
 /// The header of Anthropic's beta features, and the feature that stores files.
 const BETA: (HeaderName, &str) =
@@ -25,9 +25,6 @@ pub(crate) const UPLOAD_URL: HeaderName = HeaderName::from_static("x-goog-upload
 
 /// The header with the state of a resumable upload.
 pub(crate) const UPLOAD_STATUS: HeaderName = HeaderName::from_static("x-goog-upload-status");
-
-/// The query of a first page whose successors are named by tokens.
-pub(crate) const TOKEN_PAGE: &str = "?limit=100";
 
 /// A page of a list of files.
 #[derive(Debug, Default)]
@@ -57,13 +54,26 @@ fn file_call(provider: &Provider, method: Method, path: String) -> Result<Encode
 /// Fails if the provider stores no files.
 pub(crate) fn check(provider: &Provider) -> Result<()> {
     match provider.quirks.storage.files {
-        FileApi::None => Err(Error::new(
-            ErrorKind::Unsupported,
-            format!("{} has no API that stores files, or it is not known", provider.name),
-        )
-        .with_provider(provider.name.as_ref())),
+        FileApi::None => Err(unsupported(provider, "files", Feature::FileStorage)),
         _ => Ok(()),
     }
+}
+
+/// Returns the error of a call about `what` to a provider whose API for it does not exist or is not known. It names the providers that have
+/// one.
+pub(crate) fn unsupported(provider: &Provider, what: &str, feature: Feature) -> Error {
+    let all = Provider::all();
+    let others: Vec<&str> = all
+        .iter()
+        .filter(|other| other.supports(feature))
+        .map(|other| other.name.as_ref())
+        .collect();
+    Error::new(
+        ErrorKind::Unsupported,
+        format!("{} has no API for {what} that is known", provider.name),
+    )
+    .with_provider(provider.name.as_ref())
+    .with_hint(format!("providers with an API for {what}: {}", others.join(", ")))
 }
 
 /// Writes an upload as a form.
@@ -78,19 +88,9 @@ pub(crate) fn encode_upload(provider: &Provider, upload: &FileUpload) -> Result<
         };
         form = form.text("purpose", purpose);
     }
-    let mut path = "/files";
-    if storage.files == FileApi::TypedForm {
-        path = "/files/upload";
-        form = form.text("file_name", &upload.name);
-        let ending = upload.name.rsplit_once('.').map_or("", |(_, ending)| ending);
-        let mut types = ["jsonl", "csv", "parquet"].into_iter();
-        if let Some(kind) = types.find(|kind| kind.eq_ignore_ascii_case(ending)) {
-            form = form.text("file_type", kind);
-        }
-    }
     form = form.file("file", &upload.name, &upload.mime_type, &upload.content)?;
     let (kind, body) = form.finish()?;
-    let mut encoded = file_call(provider, Method::POST, path.to_owned())?;
+    let mut encoded = file_call(provider, Method::POST, "/files".to_owned())?;
     encoded.headers.insert(CONTENT_TYPE, kind);
     encoded.body = body;
     Ok(encoded)
@@ -133,40 +133,30 @@ fn put(headers: &mut HeaderMap, name: &'static str, value: &str) -> Result<()> {
     Ok(())
 }
 
-/// Writes the call for the first page of the list or for the one whose query is `next`. `account` is that of the files, where they have one.
-pub(crate) fn encode_list(
-    provider: &Provider,
-    account: &str,
-    next: Option<&str>,
-) -> Result<Encoded> {
+/// Writes the call for the first page of the list or for the one whose query is `next`.
+pub(crate) fn encode_list(provider: &Provider, next: Option<&str>) -> Result<Encoded> {
     let first = match provider.quirks.storage.files {
-        FileApi::Dataset => {
-            let path = datasets::list_path(account, datasets::DATASETS)?;
-            let query = next.unwrap_or("?pageSize=100");
-            return file_call(provider, Method::GET, format!("{path}{query}"));
-        }
         FileApi::Resumable => "?pageSize=100",
         FileApi::NumberedForm => "?page=0&page_size=100",
         FileApi::BetaForm => "?limit=1000",
-        FileApi::TokenForm => TOKEN_PAGE,
-        FileApi::PurposeForm | FileApi::TypedForm | FileApi::None => "",
+        FileApi::PurposeForm | FileApi::None => "",
     };
     file_call(provider, Method::GET, format!("/files{}", next.unwrap_or(first)))
 }
 
 /// Writes the call that describes a file.
 pub(crate) fn encode_get(provider: &Provider, id: &str) -> Result<Encoded> {
-    file_call(provider, Method::GET, file_path(provider, id)?)
+    file_call(provider, Method::GET, file_path(id)?)
 }
 
 /// Writes the call that deletes a file.
 pub(crate) fn encode_delete(provider: &Provider, id: &str) -> Result<Encoded> {
-    file_call(provider, Method::DELETE, file_path(provider, id)?)
+    file_call(provider, Method::DELETE, file_path(id)?)
 }
 
-/// Writes the call that returns the content of a file, where it is not at signed URLs.
+/// Writes the call that returns the content of a file.
 pub(crate) fn encode_content(provider: &Provider, id: &str) -> Result<Encoded> {
-    let path = file_path(provider, id)?;
+    let path = file_path(id)?;
     let path = match provider.quirks.storage.files {
         FileApi::Resumable => format!("{path}:download?alt=media"),
         _ => format!("{path}/content"),
@@ -176,10 +166,7 @@ pub(crate) fn encode_content(provider: &Provider, id: &str) -> Result<Encoded> {
     Ok(encoded)
 }
 
-fn file_path(provider: &Provider, id: &str) -> Result<String> {
-    if provider.quirks.storage.files == FileApi::Dataset {
-        return datasets::path(datasets::DATASETS, id);
-    }
+fn file_path(id: &str) -> Result<String> {
     let id = id.strip_prefix("files/").unwrap_or(id);
     Ok(format!("/files/{}", segment(id)?))
 }
@@ -204,7 +191,7 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<StoredFile> {
 /// Reads a page of the list. `query` is the query of this page.
 pub(crate) fn decode_list(provider: &Provider, query: &str, body: &[u8]) -> Result<FilePage> {
     let value = read_object(provider, body, "a list of files")?;
-    let list = ["data", "files", "datasets"].iter().find_map(|name| value.get(name)?.as_array());
+    let list = ["data", "files"].iter().find_map(|name| value.get(name)?.as_array());
     let Some(list) = list else {
         // A list without files has no field.
         return match value.as_object().is_some_and(|fields| fields.is_empty()) {
@@ -215,13 +202,11 @@ pub(crate) fn decode_list(provider: &Provider, query: &str, body: &[u8]) -> Resu
     let files = list.iter().filter_map(|file| read(provider, file)).collect();
     let last_id = list.last().and_then(|file| file.get("id")).and_then(Value::as_str);
     let next = match provider.quirks.storage.files {
-        FileApi::Resumable | FileApi::Dataset => next_token(&value, "?pageSize=100"),
+        FileApi::Resumable => next_token(&value, "?pageSize=100"),
         FileApi::NumberedForm => next_number(query, list.len()),
         // Since SDK 2.10 a page names the next one; before, the last id did.
         FileApi::BetaForm => next_page(&value, "?limit=1000&page=")
             .or_else(|| next_cursor(&value, last_id, "?limit=1000&after_id=")),
-        FileApi::TokenForm => next_pagination(&value),
-        FileApi::TypedForm => None,
         FileApi::PurposeForm | FileApi::None => next_cursor(&value, last_id, "?after="),
     };
     Ok(FilePage { files, next })
@@ -237,12 +222,6 @@ fn next_page(page: &Value, query: &str) -> Option<String> {
 pub(crate) fn next_token(page: &Value, query: &str) -> Option<String> {
     let token = page.get("nextPageToken")?.as_str().filter(|token| !token.is_empty())?;
     Some(format!("{query}&pageToken={}", percent::encode_query_value(token)))
-}
-
-/// Returns the query for the page after a token that has another name.
-pub(crate) fn next_pagination(page: &Value) -> Option<String> {
-    let token = page.get("pagination_token")?.as_str().filter(|token| !token.is_empty())?;
-    Some(format!("{TOKEN_PAGE}&pagination_token={}", percent::encode_query_value(token)))
 }
 
 /// Returns the query for the page after an id.
@@ -406,23 +385,6 @@ mod tests {
             assert!(encode_upload(&provider, &upload).is_err());
         }
         assert!(encode_upload_start(&provider(FileApi::Resumable), "v1", &upload).is_err());
-    }
-
-    #[test]
-    fn a_form_names_the_type_of_a_file_where_it_is_known() {
-        let mut provider = provider(FileApi::TypedForm);
-        provider.quirks.storage.purpose = Some("p".into());
-        for (name, kind) in
-            [("a.JSONL", Some("jsonl")), ("a.b.csv", Some("csv")), ("a.txt", None), ("a", None)]
-        {
-            let encoded = encode_upload(&provider, &FileUpload::new(name, "x")).unwrap();
-            assert_eq!(encoded.path, "/files/upload");
-            let body = String::from_utf8_lossy(&encoded.body).into_owned();
-            assert!(body.contains(&format!("name=\"file_name\"\r\n\r\n{name}\r\n")), "{body}");
-            let field = kind.map(|kind| format!("name=\"file_type\"\r\n\r\n{kind}\r\n"));
-            assert_eq!(body.contains("file_type"), kind.is_some(), "{body}");
-            assert!(field.is_none_or(|field| body.contains(&field)), "{body}");
-        }
     }
 
     #[test]

@@ -22,7 +22,6 @@ mod cohere;
 mod conversation;
 mod cost;
 mod count;
-pub(crate) mod datasets;
 mod effort;
 mod embed;
 mod emit;

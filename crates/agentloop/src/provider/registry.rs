@@ -106,15 +106,6 @@ impl Registry {
         self.environment.get(name).cloned().or_else(|| std::env::var(name).ok())
     }
 
-    /// Replaces each `${VARIABLE}` of a setting.
-    ///
-    /// # Errors
-    ///
-    /// Returns the name of the first variable that is not set.
-    pub(crate) fn expand<'t>(&self, template: &'t str) -> std::result::Result<String, &'t str> {
-        expand(template, |variable| self.variable(variable))
-    }
-
     pub(crate) fn key<'p>(&self, provider: &'p Provider) -> Result<Option<Cow<'p, Secret>>> {
         provider.read_key(|name| self.variable(name))
     }

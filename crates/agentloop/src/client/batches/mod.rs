@@ -14,13 +14,13 @@ pub use wait::WaitOptions;
 use super::exchange::{Bounds, Exchanged};
 use super::files::{Pages, status};
 use super::{AgentLoop, Inner};
-use crate::chat::{Batch, BatchStatus, ChatRequest, ChatResponse, Warning};
+use crate::chat::{Batch, BatchStatus, ChatRequest, ChatResponse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_BATCH_COLLECTED_BYTES, MAX_BODY_BYTES, MAX_STATUS_BYTES, UPLOAD_TIMEOUT};
 use crate::pace;
 use crate::protocol::{Encoded, batches};
 use crate::provider::Provider;
-use crate::provider::quirks::{BatchApi, FileApi};
+use crate::provider::quirks::BatchApi;
 
 /// How much earlier than its handle a batch may have been created, in seconds: the clocks of two machines differ.
 const CLOCK_DIFFERENCE: i64 = 300;
@@ -84,10 +84,6 @@ impl Batches {
         if input.is_file() {
             let upload = input.take_file(&batch.label);
             let file = self.inner().upload(&provider, &upload).await?;
-            if provider.quirks.storage.files == FileApi::Dataset {
-                // A dataset is checked before it can be used.
-                self.client.files(&provider.name)?.wait(&file.id).await?;
-            }
             batch.input_file = Some(file.id);
         }
         let encoded = input.encode_create(&provider, &batch)?;
@@ -95,18 +91,13 @@ impl Batches {
             Bounds { stage: "the batch", time: Some(UPLOAD_TIMEOUT), bytes: MAX_STATUS_BYTES };
         let exchanged = self.inner().exchange(&provider, encoded, bounds).await?;
         batch.id = Some(exchanged.read(|body| batches::decode(&provider, body))?.id);
-        // A warning about the whole batch is one of its first request.
-        let warning = batches::creation_warning(&exchanged.body).map(Warning::about_response);
-        if let Some(entry) = batch.requests.first_mut() {
-            entry.warnings.extend(warning);
-        }
         Ok(batch)
     }
 
     /// Looks for a batch that was submitted, but whose id was lost. Returns it with its id, or `None` if there is none.
     ///
-    /// Most providers store the [label](Batch::label) of a batch. Some store it only as the name of the file with the requests (Together). For
-    /// one that does not store it (Anthropic), it is the only batch that was created since the handle was prepared and has as many requests.
+    /// Most providers store the [label](Batch::label) of a batch. For one that does not (Anthropic), it is the only batch that was created since
+    /// the handle was prepared and has as many requests.
     ///
     /// # Errors
     ///
@@ -125,13 +116,6 @@ impl Batches {
         };
         let found = match provider.quirks.storage.batches {
             _ if !by_label.is_empty() => by_label,
-            BatchApi::UnlabelledFile => {
-                let files = self.input_files(batch).await?;
-                let has_input = |status: &&BatchStatus| {
-                    status.input_file.as_ref().is_some_and(|file| files.contains(file))
-                };
-                all.iter().filter(has_input).collect()
-            }
             BatchApi::Messages => all.iter().filter(is_alike).collect(),
             // It would have its label.
             _ => Vec::new(),
@@ -165,8 +149,7 @@ impl Batches {
     ///
     /// # Errors
     ///
-    /// Fails if the batch has no id or has ended, or if the call fails, and with kind [`Unsupported`](ErrorKind::Unsupported) if the provider
-    /// cannot cancel batches (Fireworks).
+    /// Fails if the batch has no id or has ended, or if the call fails.
     pub async fn cancel(&self, batch: &Batch) -> Result<BatchStatus> {
         let provider = self.provider(batch)?;
         let encoded = batches::encode_cancel(&provider, id_of(batch)?)?;
@@ -188,11 +171,10 @@ impl Batches {
     pub async fn list(&self, provider: &str) -> Result<Vec<BatchStatus>> {
         let provider = self.inner().registry.provider(provider)?;
         batches::check(&provider)?;
-        let account = self.inner().account(&provider).await?;
         let mut pages = Pages::new("batches");
         let mut all = Vec::new();
         loop {
-            let encoded = batches::encode_list(&provider, &account, pages.next.as_deref())?;
+            let encoded = batches::encode_list(&provider, pages.next.as_deref())?;
             let response = self.inner().exchange(&provider, encoded, pages.bounds()).await?;
             let query = pages.next.clone().unwrap_or_default();
             let (page, next) =
@@ -229,14 +211,6 @@ impl Batches {
         }
         let missing = || Err(Error::new(ErrorKind::Other, "the result is missing"));
         Ok(all.into_iter().map(|result| result.unwrap_or_else(missing)).collect())
-    }
-
-    /// Returns the files that have the name of the file with the requests.
-    async fn input_files(&self, batch: &Batch) -> Result<Vec<String>> {
-        let name = batches::file_name(&batch.label);
-        let files = self.client.files(&batch.provider)?.list().await?;
-        let named = files.into_iter().filter(|file| file.name.as_ref() == Some(&name));
-        Ok(named.map(|file| file.id).collect())
     }
 
     /// Returns the provider of a batch.

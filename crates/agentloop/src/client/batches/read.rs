@@ -6,15 +6,15 @@ use std::sync::Arc;
 use super::lines::{Line, Lines};
 use super::{Batches, id_of};
 use crate::chat::{Batch, BatchEntry, BatchState, BatchStatus, ChatResponse, Warning};
-use crate::client::exchange::Bounds;
 use crate::client::limit::Limit;
 use crate::client::reply::{Reading, Reply};
 use crate::client::secrets::RequestSecrets;
-use crate::client::sources::Sources;
 use crate::client::{AgentLoop, Inner};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{MAX_BATCH_PROBLEMS, MAX_BATCH_RESULT_BYTES, MAX_BODY_BYTES, UPLOAD_TIMEOUT};
-use crate::protocol::{ChatDecoder, DecodeContext, Emitter, OutputForm, ToolNames, batches};
+use crate::limits::{MAX_BATCH_PROBLEMS, MAX_BATCH_RESULT_BYTES, UPLOAD_TIMEOUT};
+use crate::protocol::{
+    ChatDecoder, DecodeContext, Emitter, Encoded, OutputForm, ToolNames, batches, files,
+};
 use crate::provider::quirks::BatchApi;
 use crate::provider::{Provider, Target};
 use crate::transport::Body;
@@ -58,17 +58,15 @@ pub struct BatchResults {
     provider: Arc<Provider>,
     batch: Batch,
     status: BatchStatus,
-    /// Where the lines are, in order.
-    sources: Sources,
+    /// The calls whose bodies have the lines, in order.
+    sources: VecDeque<Encoded>,
     /// The body that is being read.
     body: Option<Body>,
     /// What errors must not show.
     secrets: RequestSecrets,
     lines: Lines,
-    /// Results that were part of the status or of a page. Those without an id have their place in the list.
-    inline: VecDeque<(Option<usize>, String)>,
-    /// The pages of results that are still to be read.
-    pages: Option<Pages>,
+    /// Results that were part of the status, with their places in the list, which those without an id have.
+    inline: VecDeque<(usize, String)>,
     seen: Vec<bool>,
     bytes: u64,
     /// From where on requests are checked for a missing result.
@@ -77,14 +75,6 @@ pub struct BatchResults {
     /// How many problems there are, kept or not.
     problems: u64,
     has_failed: bool,
-}
-
-/// How far the pages of results have been read.
-#[derive(Debug, Default)]
-struct Pages {
-    /// The query of the next page; absent for the first one.
-    next: Option<String>,
-    read: usize,
 }
 
 impl Batches {
@@ -105,22 +95,20 @@ impl Batches {
                 .with_provider(provider.name.as_ref())
                 .with_hint("wait for it with `wait`"));
         }
-        let (mut sources, mut inline, mut pages) = (Sources::default(), VecDeque::new(), None);
+        let (mut sources, mut inline) = (VecDeque::new(), VecDeque::new());
         match provider.quirks.storage.batches {
-            BatchApi::Messages => sources.push_call(batches::encode_results(&provider, id)?),
+            BatchApi::Messages => sources.push_back(batches::encode_results(&provider, id)?),
             BatchApi::Operation => {
                 let results = exchanged.read(|body| {
                     let results = batches::inline_results(body)?;
                     Ok(results.into_iter().map(str::to_owned).collect::<Vec<String>>())
                 })?;
-                let placed = results.into_iter().enumerate();
-                inline.extend(placed.map(|(place, text)| (Some(place), text)));
+                inline.extend(results.into_iter().enumerate());
             }
-            BatchApi::CountedFile => pages = Some(Pages::default()),
             _ => {}
         }
         for file in &status.result_files {
-            sources.push_file(&provider, file)?;
+            sources.push_back(files::encode_content(&provider, file)?);
         }
         Ok(BatchResults {
             client: self.client.clone(),
@@ -134,7 +122,6 @@ impl Batches {
             secrets: exchanged.secrets,
             lines: Lines::default(),
             inline,
-            pages,
             bytes: 0,
             checked: 0,
             warnings: Vec::new(),
@@ -180,13 +167,9 @@ impl BatchResults {
         loop {
             if let Some((place, text)) = self.inline.pop_front() {
                 self.count(text.len())?;
-                if let Some(result) = self.assign(text.as_bytes(), place).await {
+                if let Some(result) = self.assign(text.as_bytes(), Some(place)).await {
                     return Ok(Some(result));
                 }
-                continue;
-            }
-            if let Some(pages) = self.pages.take() {
-                self.read_page(pages).await?;
                 continue;
             }
             let Some(line) = self.next_line().await? else {
@@ -201,36 +184,6 @@ impl BatchResults {
                 }
             }
         }
-    }
-
-    /// Reads a page of results. Every page but the last one has a result, so there are at most as many as the batch has requests.
-    async fn read_page(&mut self, mut pages: Pages) -> Result<()> {
-        let inner: &Inner = &self.client.0;
-        let provider = inner.registry.provider(&self.batch.provider)?;
-        let encoded = batches::encode_page(&provider, &self.status.id, pages.next.as_deref())?;
-        let bounds = Bounds {
-            stage: "a page of results",
-            time: Some(UPLOAD_TIMEOUT),
-            bytes: MAX_BODY_BYTES,
-        };
-        let exchanged = inner.exchange(&provider, encoded, bounds).await?;
-        let (results, next) = exchanged.read(|body| {
-            let (results, next) = batches::read_page(&provider, body)?;
-            Ok((results.into_iter().map(str::to_owned).collect::<Vec<String>>(), next))
-        })?;
-        self.secrets = exchanged.secrets;
-        pages.read += 1;
-        self.inline.extend(results.into_iter().map(|text| (None, text)));
-        let Some(next) = next else { return Ok(()) };
-        if pages.next.as_ref() == Some(&next) || pages.read > self.batch.len() {
-            let message = "the pages of results have no end";
-            return Err(
-                Error::new(ErrorKind::Protocol, message).with_provider(self.provider.name.as_ref())
-            );
-        }
-        pages.next = Some(next);
-        self.pages = Some(pages);
-        Ok(())
     }
 
     /// Returns the next line of all bodies, or `None` at the end.
@@ -266,22 +219,15 @@ impl BatchResults {
 
     /// Opens the next body. Returns whether there is one.
     async fn open_next(&mut self) -> Result<bool> {
+        let Some(encoded) = self.sources.pop_front() else { return Ok(false) };
         let inner: &Inner = &self.client.0;
         // Files and results are found at the provider's own URL, whatever the protocol of the requests is.
-        let provider = inner.registry.provider(&self.batch.provider)?;
+        let target = Target::new(inner.registry.provider(&self.batch.provider)?, "");
         let limit = Limit::new("the results of the batch", Some(UPLOAD_TIMEOUT));
-        let opened = limit.within(self.sources.open_next(inner, &provider, limit)).await;
-        let is_completed = self.status.state == BatchState::Completed;
-        let is_dataset = provider.quirks.storage.batches == BatchApi::DatasetJob;
-        let opened = match opened {
-            // A job that failed names a dataset for its results that was never created.
-            Err(error) if error.kind() == ErrorKind::NotFound && is_dataset && !is_completed => {
-                None
-            }
-            opened => opened.map_err(|error| error.with_provider(provider.name.as_ref()))?,
-        };
-        let Some((body, secrets)) = opened else { return Ok(false) };
-        (self.body, self.secrets) = (Some(body), secrets);
+        let opened = limit.within(inner.open(&target, encoded, None, limit)).await;
+        let (response, secrets) =
+            opened.map_err(|error| error.with_provider(target.provider.name.as_ref()))?;
+        (self.body, self.secrets) = (Some(response.into_body()), secrets);
         Ok(true)
     }
 

@@ -134,11 +134,6 @@ impl Fetcher {
         all
     }
 
-    /// Returns the transport of the client's own options.
-    pub(crate) fn own_transport(&self) -> &dyn Transport {
-        self.transport(&self.options)
-    }
-
     fn transport(&self, options: &MediaOptions) -> &dyn Transport {
         match &self.transport {
             Some(transport) => transport.as_ref(),

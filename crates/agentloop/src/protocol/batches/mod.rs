@@ -10,17 +10,17 @@ use http::{HeaderName, Method};
 use serde_json::value::RawValue;
 use serde_json::{Map, json};
 
-pub(crate) use results::{inline_results, read_line, read_page};
-pub(crate) use status::{creation_warning, decode, decode_list};
+pub(crate) use results::{inline_results, read_line};
+pub(crate) use status::{decode, decode_list};
 
-use super::files::{TOKEN_PAGE, call, segment};
-use super::{Encoded, datasets, headers, json};
+use super::files::{call, segment, unsupported};
+use super::{Encoded, headers, json};
 use crate::chat::Batch;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{MAX_BATCH_INPUT_BYTES, MAX_DATASET_BYTES};
+use crate::limits::MAX_BATCH_INPUT_BYTES;
 use crate::media::FileUpload;
-use crate::provider::Provider;
 use crate::provider::quirks::BatchApi;
+use crate::provider::{Feature, Provider};
 
 /// The name of the metadata field that has the label.
 pub(crate) const LABEL: &str = "agentloop_batch";
@@ -72,14 +72,7 @@ impl Input {
             }
             _ => self.path = Some(encoded.path.to_string()),
         }
-        if self.form == BatchApi::DatasetJob && encoded.path != "/chat/completions" {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!("a batch of this provider cannot have requests to {}", encoded.path),
-            )
-            .with_hint("set `protocol` of the requests to openai_chat"));
-        }
-        if matches!(self.form, BatchApi::Operation | BatchApi::Job | BatchApi::DatasetJob) {
+        if matches!(self.form, BatchApi::Operation | BatchApi::Job) {
             match &self.model {
                 Some(first) if first != model => {
                     return refuse(format!(
@@ -100,15 +93,11 @@ impl Input {
         let body: &RawValue = json::read_json(&encoded.body)?;
         self.write(custom_id, body)?;
         self.requests += 1;
-        let most = match self.form {
-            BatchApi::DatasetJob => MAX_DATASET_BYTES,
-            _ => MAX_BATCH_INPUT_BYTES,
-        };
-        match self.bytes.len() <= most {
+        match self.bytes.len() <= MAX_BATCH_INPUT_BYTES {
             true => Ok(()),
             false => Err(Error::new(
                 ErrorKind::TooLarge,
-                format!("the requests of the batch have more than {most} bytes"),
+                format!("the requests of the batch have more than {MAX_BATCH_INPUT_BYTES} bytes"),
             )
             .with_hint("send them as several batches")),
         }
@@ -125,8 +114,7 @@ impl Input {
             BatchApi::Operation => {
                 serde_json::to_vec(&Keyed { key: custom_id.into(), request: body })
             }
-            BatchApi::UnlabelledFile => serde_json::to_vec(&Bare { custom_id, body }),
-            BatchApi::Job | BatchApi::DatasetJob => {
+            BatchApi::Job => {
                 // The batch names the model, and the lines of the API description have none.
                 let mut fields: Map<String, serde_json::Value> = serde_json::from_str(body.get())
                     .map_err(|error| {
@@ -136,7 +124,7 @@ impl Input {
                 fields.remove("model");
                 serde_json::to_vec(&json!({ "custom_id": custom_id, "body": fields }))
             }
-            BatchApi::InputFile | BatchApi::CountedFile | BatchApi::None => {
+            BatchApi::InputFile | BatchApi::None => {
                 let url = self.endpoint();
                 serde_json::to_vec(&Line { custom_id, method: "POST", url: &url, body })
             }
@@ -156,11 +144,7 @@ impl Input {
     /// Returns whether the requests are uploaded as a file before the batch is created.
     pub(crate) fn is_file(&self) -> bool {
         match self.form {
-            BatchApi::InputFile
-            | BatchApi::CountedFile
-            | BatchApi::UnlabelledFile
-            | BatchApi::Job
-            | BatchApi::DatasetJob => true,
+            BatchApi::InputFile | BatchApi::Job => true,
             BatchApi::Operation => {
                 let inlined = self.bytes.len().saturating_add(self.requests * INLINED_BYTES);
                 inlined > MAX_OPERATION_BYTES
@@ -171,13 +155,9 @@ impl Input {
 
     /// Returns the file with the requests, which has the label of the batch as its name.
     pub(crate) fn take_file(&mut self, label: &str) -> FileUpload {
-        let purpose = match self.form {
-            BatchApi::UnlabelledFile => "batch-api",
-            _ => "batch",
-        };
-        FileUpload::new(file_name(label), std::mem::take(&mut self.bytes))
+        FileUpload::new(format!("{label}.jsonl"), std::mem::take(&mut self.bytes))
             .mime_type("application/jsonl")
-            .purpose(purpose)
+            .purpose("batch")
     }
 
     /// Writes the call that creates the batch.
@@ -194,20 +174,6 @@ impl Input {
                 });
                 ("/batches".to_owned(), Bytes::from(body.to_string()))
             }
-            BatchApi::CountedFile => {
-                let file = batch.input_file.as_deref().ok_or_else(no_file)?;
-                let body = json!({ "name": batch.label, "input_file_id": file });
-                ("/batches".to_owned(), Bytes::from(body.to_string()))
-            }
-            BatchApi::UnlabelledFile => {
-                let file = batch.input_file.as_deref().ok_or_else(no_file)?;
-                let body = json!({
-                    "input_file_id": file,
-                    "endpoint": self.endpoint(),
-                    "completion_window": "24h",
-                });
-                ("/batches".to_owned(), Bytes::from(body.to_string()))
-            }
             BatchApi::Job => {
                 let file = batch.input_file.as_deref().ok_or_else(no_file)?;
                 let body = json!({
@@ -217,19 +183,6 @@ impl Input {
                     "metadata": { LABEL: batch.label },
                 });
                 ("/batch/jobs".to_owned(), Bytes::from(body.to_string()))
-            }
-            BatchApi::DatasetJob => {
-                let file = batch.input_file.as_deref().ok_or_else(no_file)?;
-                let account = datasets::account_of(datasets::DATASETS, file)?;
-                let path = datasets::list_path(account, datasets::JOBS)?;
-                // The id is the label, so a second job with it is refused.
-                let path = format!("{path}?batchInferenceJobId={}", segment(&batch.label)?);
-                let body = json!({
-                    "displayName": batch.label,
-                    "model": self.model,
-                    "inputDatasetId": file,
-                });
-                (path, Bytes::from(body.to_string()))
             }
             BatchApi::Messages => {
                 self.bytes.extend_from_slice(b"]}");
@@ -265,12 +218,6 @@ struct Line<'a> {
     custom_id: &'a str,
     method: &'a str,
     url: &'a str,
-    body: &'a RawValue,
-}
-
-#[derive(serde::Serialize)]
-struct Bare<'a> {
-    custom_id: &'a str,
     body: &'a RawValue,
 }
 
@@ -319,11 +266,6 @@ fn inlined(label: &str, lines: &[u8]) -> Result<Bytes> {
     Ok(body.into())
 }
 
-/// Returns the name of the file with the requests of a batch.
-pub(crate) fn file_name(label: &str) -> String {
-    format!("{label}.jsonl")
-}
-
 fn unwritable(error: serde_json::Error) -> Error {
     Error::new(ErrorKind::InvalidRequest, "the request cannot be written").with_source(error)
 }
@@ -331,11 +273,7 @@ fn unwritable(error: serde_json::Error) -> Error {
 /// Fails if the provider has no batches.
 pub(crate) fn check(provider: &Provider) -> Result<()> {
     match provider.quirks.storage.batches {
-        BatchApi::None => Err(Error::new(
-            ErrorKind::Unsupported,
-            format!("{} has no API for batches, or it is not known", provider.name),
-        )
-        .with_provider(provider.name.as_ref())),
+        BatchApi::None => Err(unsupported(provider, "batches", Feature::Batches)),
         _ => Ok(()),
     }
 }
@@ -351,9 +289,6 @@ fn place(provider: &Provider) -> &'static str {
 
 /// Returns the path of a batch.
 fn batch_path(provider: &Provider, id: &str) -> Result<String> {
-    if provider.quirks.storage.batches == BatchApi::DatasetJob {
-        return datasets::path(datasets::JOBS, id);
-    }
     let id = id.strip_prefix("batches/").unwrap_or(id);
     Ok(format!("{}/{}", place(provider), segment(id)?))
 }
@@ -364,45 +299,20 @@ pub(crate) fn encode_status(provider: &Provider, id: &str) -> Result<Encoded> {
 }
 
 /// Writes the call that cancels a batch.
-///
-/// # Errors
-///
-/// Fails if the provider cannot cancel batches.
 pub(crate) fn encode_cancel(provider: &Provider, id: &str) -> Result<Encoded> {
     let path = batch_path(provider, id)?;
     let path = match provider.quirks.storage.batches {
-        BatchApi::DatasetJob => {
-            let own = id.rsplit('/').next().unwrap_or_default();
-            let message = format!("{} cannot cancel a batch", provider.name);
-            // `:cancel` exists for its other jobs, but not for these (fireworks-ai 1.2.30, `resources/batch_inference_jobs.py`).
-            return Err(Error::new(ErrorKind::Unsupported, message)
-                .with_provider(provider.name.as_ref())
-                .with_hint(format!(
-                    "`firectl batch-inference-job delete {own}` deletes it with the results that it has"
-                )));
-        }
-        BatchApi::Operation | BatchApi::CountedFile => format!("{path}:cancel"),
+        BatchApi::Operation => format!("{path}:cancel"),
         _ => format!("{path}/cancel"),
     };
     call(provider, Method::POST, path)
 }
 
-/// Writes the call for the first page of the list or for the one whose query is `next`. `account` is that of the batches, where they have one.
-pub(crate) fn encode_list(
-    provider: &Provider,
-    account: &str,
-    next: Option<&str>,
-) -> Result<Encoded> {
+/// Writes the call for the first page of the list or for the one whose query is `next`.
+pub(crate) fn encode_list(provider: &Provider, next: Option<&str>) -> Result<Encoded> {
     let first = match provider.quirks.storage.batches {
-        BatchApi::DatasetJob => {
-            let path = datasets::list_path(account, datasets::JOBS)?;
-            let query = next.unwrap_or("?pageSize=100");
-            return call(provider, Method::GET, format!("{path}{query}"));
-        }
         BatchApi::Operation => "?pageSize=100",
         BatchApi::Job => "?page=0&page_size=100",
-        BatchApi::UnlabelledFile => "",
-        BatchApi::CountedFile => TOKEN_PAGE,
         BatchApi::InputFile | BatchApi::Messages | BatchApi::None => "?limit=100",
     };
     call(provider, Method::GET, format!("{}{}", place(provider), next.unwrap_or(first)))
@@ -413,13 +323,5 @@ pub(crate) fn encode_results(provider: &Provider, id: &str) -> Result<Encoded> {
     call(provider, Method::GET, format!("{}/results", batch_path(provider, id)?))
 }
 
-/// Writes the call for the first page of results or for the one whose query is `next`.
-pub(crate) fn encode_page(provider: &Provider, id: &str, next: Option<&str>) -> Result<Encoded> {
-    let query = next.unwrap_or(TOKEN_PAGE);
-    call(provider, Method::GET, format!("{}/results{query}", batch_path(provider, id)?))
-}
-
-#[cfg(test)]
-mod counted_tests;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,6 @@
 //! Reads the results of a batch.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use http::HeaderMap;
 use serde::Deserialize;
@@ -10,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::codec;
-use crate::protocol::files::{next_pagination, read_object, unreadable};
 use crate::protocol::lenient::Text;
 use crate::provider::Provider;
 
@@ -38,10 +36,6 @@ struct Line<'a> {
     metadata: Option<&'a RawValue>,
     #[serde(borrow)]
     key: Text<'a>,
-    #[serde(borrow)]
-    batch_request_id: Text<'a>,
-    #[serde(borrow)]
-    batch_result: Option<&'a RawValue>,
 }
 
 /// The response of a line: an HTTP response, or the body alone.
@@ -85,14 +79,8 @@ pub(crate) fn read_line<'a>(provider: &Provider, line: &'a [u8]) -> Result<RowRe
         let metadata: Value = serde_json::from_str(metadata.get()).ok()?;
         Some(metadata.get("key")?.as_str()?.to_owned())
     });
-    let ids = [line.custom_id, line.key, line.batch_request_id];
-    let own = ids.into_iter().find_map(Text::into_non_empty);
+    let own = [line.custom_id, line.key].into_iter().find_map(Text::into_non_empty);
     let custom_id = own.map(Cow::into_owned).or(key);
-    if let Some(result) = present(line.batch_result) {
-        let result: Named<'a> =
-            serde_json::from_str(result.get()).map_err(|error| not_a_result(&error.to_string()))?;
-        return Ok(RowResult { custom_id, body: of_named(provider, &result) });
-    }
     if let Some(outcome) = present(line.result) {
         let outcome: Outcome<'a> = serde_json::from_str(outcome.get())
             .map_err(|error| not_a_result(&error.to_string()))?;
@@ -104,33 +92,6 @@ pub(crate) fn read_line<'a>(provider: &Provider, line: &'a [u8]) -> Result<RowRe
         (None, None) => return Err(not_a_result("it has neither a response nor an error")),
     };
     Ok(RowResult { custom_id, body })
-}
-
-/// A response in a field that is named after the endpoint, such as `chat_get_completion` (xAI).
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Named<'a> {
-    #[serde(borrow)]
-    response: Option<&'a RawValue>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-}
-
-fn of_named<'a>(provider: &Provider, result: &Named<'a>) -> Result<&'a str> {
-    let response = present(result.response).and_then(|response| {
-        let fields: BTreeMap<Cow<'a, str>, &'a RawValue> =
-            serde_json::from_str(response.get()).ok()?;
-        // Fields of other endpoints may be there without a value.
-        fields.into_values().find(|body| body.get() != "null")
-    });
-    match (response, present(result.error)) {
-        (Some(body), _) => Ok(body.get()),
-        (None, Some(error)) => Err(of_error(provider, error)),
-        (None, None) => Err(Error::new(
-            ErrorKind::Protocol,
-            "the result has neither a response nor an error".to_owned(),
-        )),
-    }
 }
 
 fn of_outcome<'a>(provider: &Provider, outcome: &Outcome<'a>) -> Result<&'a str> {
@@ -256,27 +217,6 @@ struct Output<'a> {
 struct List<'a> {
     #[serde(borrow, rename = "inlinedResponses")]
     all: Option<Vec<&'a RawValue>>,
-}
-
-/// A page of results.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Page<'a> {
-    #[serde(borrow)]
-    results: Option<Vec<&'a RawValue>>,
-}
-
-/// Returns the results of a page, and the query for the next page. A page without results is the last one.
-pub(crate) fn read_page<'a>(
-    provider: &Provider,
-    body: &'a [u8],
-) -> Result<(Vec<&'a str>, Option<String>)> {
-    let value = read_object(provider, body, "a page of results")?;
-    let page: Page<'a> = serde_json::from_slice(body)
-        .map_err(|error| unreadable(provider, body, "a page of results").with_source(error))?;
-    let results = page.results.unwrap_or_default();
-    let next = next_pagination(&value).filter(|_| !results.is_empty());
-    Ok((results.into_iter().map(RawValue::get).collect(), next))
 }
 
 /// Returns the results that are part of a status, in the order of the requests.

@@ -15,9 +15,6 @@ pub struct StorageQuirks {
     pub purpose: Option<Cow<'static, str>>,
     /// How batches of requests are created and read.
     pub batches: BatchApi,
-    /// The account that the files and batches belong to, where their URLs name it. `${VARIABLE}` is replaced from the environment; if the
-    /// variable is not set, the provider is asked which account the key belongs to.
-    pub account: Option<Cow<'static, str>>,
 }
 
 quirk! {
@@ -30,19 +27,10 @@ quirk! {
         PurposeForm,
         /// A form with `purpose` and `file`, to `/files`. The pages of the list have numbers. Mistral (its API description).
         NumberedForm,
-        /// A form with `purpose`, `file_name`, `file_type` and `file`, to `/files/upload`. The list has one page. Together (its API description:
-        /// docs.together.ai/reference/upload-file; SDK 3.0).
-        TypedForm,
         /// A form with `file`, to `/files`, with a beta header. Anthropic (its API description; SDK 2.9).
         BetaForm,
-        /// A form with `purpose` and `file`, to `/files`. A page of the list has the token of the next one. xAI (litellm 1.109:
-        /// `llms/xai/files/transformation.py`; xai-sdk 1.21: `files.py`).
-        TokenForm,
         /// A resumable upload (`X-Goog-Upload-…`), to `/upload/VERSION/files`. Gemini (its API description; google-genai 3.3).
         Resumable,
-        /// A dataset of an account, which is created and then gets its content as a form with `file`: `/v1/accounts/ACCOUNT/datasets`. Its
-        /// content is at signed URLs. Fireworks (fireworks-ai 1.2.30: `resources/datasets.py`, `lib/dataset_upload.py`).
-        Dataset,
     }
 }
 
@@ -54,13 +42,6 @@ quirk! {
         None,
         /// The requests are a file with JSON lines, and so are the results: `/batches`. OpenAI (its API description) and Groq (SDK 1.7).
         InputFile,
-        /// Like [`InputFile`](Self::InputFile), but the lines have no method and no URL, and the batch stores no label and counts no requests.
-        /// It is found by the name of its input file. Together (SDK 3.0: `batch_create_params.py`, `batch_job.py`; docs.together.ai, batch
-        /// inference).
-        UnlabelledFile,
-        /// The requests are a file with JSON lines: `/batches`. The batch has a name, and counts of requests instead of a state; its results
-        /// are pages, `/batches/ID/results`. xAI (docs.x.ai, batch API; litellm 1.109: `llms/xai/batches/transformation.py`).
-        CountedFile,
         /// The requests are in the body, the results are JSON lines: `/messages/batches`. Anthropic (its API description).
         Messages,
         /// The requests and the results are in the bodies: `/models/MODEL:batchGenerateContent` and `/batches`. Requests that are too large for
@@ -68,9 +49,5 @@ quirk! {
         Operation,
         /// The requests are a file with JSON lines without the model, which the batch names: `/batch/jobs`. Mistral (its API description).
         Job,
-        /// The requests are a dataset with JSON lines without the model, which the job names, and so are the results:
-        /// `/v1/accounts/ACCOUNT/batchInferenceJobs`. Jobs cannot be cancelled. Fireworks (fireworks-ai 1.2.30:
-        /// `resources/batch_inference_jobs.py`; docs.fireworks.ai/guides/batch-inference).
-        DatasetJob,
     }
 }

@@ -2,15 +2,12 @@
 //!
 //! Sources, read on 2026-11-15: fireworks-ai SDK 1.2 for Python, ai-sdk fireworks 3.0, and the recordings `fireworks-*`.
 //! Rankings are not in its SDK; langchain-fireworks 1.7.1 (`rerank.py`: `POST /rerank`), read on 2026-11-18.
-//! Datasets and batches, read on 2026-11-18: fireworks-ai 1.2.30 (`resources/datasets.py`, `resources/batch_inference_jobs.py`, and
-//! `training/sdk/_rest_client.py` for the account of a key) and docs.fireworks.ai (guides/batch-inference). There are no recordings of them.
 //! The page of keys is named in fw-ai/cookbook (`getting-started.md`), read on 2026-11-16.
 
 use super::common::{clamp, hosted};
 use crate::chat::{Effort, Modality, Protocol};
 use crate::provider::quirks::{
-    AudioInputForm, BatchApi, FileApi, FileInputForm, IncludeForm, ReasoningEcho, ThinkingForm,
-    VideoInput,
+    AudioInputForm, FileInputForm, IncludeForm, ReasoningEcho, ThinkingForm, VideoInput,
 };
 use crate::provider::{Auth, Feature, Param, Provider};
 
@@ -37,9 +34,6 @@ impl Provider {
                     Some((&[Effort::None, Effort::Low, Effort::Medium, Effort::High]).into());
                 q.thinking = ThinkingForm::TypeSwitchWithBudget;
                 q.max_stops = Some(4);
-                q.storage.files = FileApi::Dataset;
-                q.storage.batches = BatchApi::DatasetJob;
-                q.storage.account = Some("${FIREWORKS_ACCOUNT_ID}".into());
             })
             .strip([Param::Verbosity, Param::Modalities, Param::Audio])
             .speaks(Protocol::Anthropic, "https://api.fireworks.ai/inference/v1", Auth::Bearer)

@@ -8,8 +8,8 @@ use super::common::{clamp, efforts, hosted};
 use crate::chat::Effort::{self, High, Low, Max, Medium, None as NoEffort};
 use crate::chat::Modality;
 use crate::provider::quirks::{
-    AudioUrlField, BatchApi, DimensionsName, FileApi, FileInputForm, ImageForm, LogprobsForm,
-    ReasoningEcho, SpeechForm, ThinkingForm, TranscriptionForm, VideoInput,
+    AudioUrlField, DimensionsName, FileInputForm, ImageForm, LogprobsForm, ReasoningEcho,
+    SpeechForm, ThinkingForm, TranscriptionForm, VideoInput,
 };
 use crate::provider::{Feature, Param, Provider};
 
@@ -44,10 +44,6 @@ impl Provider {
                 q.efforts = Some(EFFORTS.into());
                 q.thinking = ThinkingForm::ReasoningEnabled;
                 q.embeddings.dimensions = DimensionsName::Refused;
-                // Its API description (docs.together.ai/reference/upload-file, batch-create), read on 2026-11-18.
-                q.storage.files = FileApi::TypedForm;
-                q.storage.purpose = Some("batch-api".into());
-                q.storage.batches = BatchApi::UnlabelledFile;
                 // Together SDK 3.1, read on 2026-11-18.
                 q.tasks.image = ImageForm::WidthAndHeight;
                 q.tasks.speech = SpeechForm::Plain;

@@ -3,16 +3,15 @@
 //! Responses is the protocol that it recommends, and the only one that shows reasoning. It documents Chat as deprecated.
 //!
 //! Sources, read on 2026-11-15: ai-sdk xai 5.0, xai_sdk 1.21, docs.x.ai, and the recordings `xai-*`. The page of keys is
-//! named in README of xai-org/xai-cookbook, xai-sdk-python (`client.py`), read on 2026-11-16. Files and batches, read on
-//! 2026-11-18: docs.x.ai (batch API, release notes of March 2026), litellm 1.109 (`llms/xai/batches`, `llms/xai/files`).
+//! named in README of xai-org/xai-cookbook, xai-sdk-python (`client.py`), read on 2026-11-16.
 
 use super::common::{efforts, hosted, restrict};
 use crate::chat::Effort::{High, Low, Medium, None as NoEffort, Xhigh};
 use crate::chat::{Modality, Protocol};
 use crate::models::{Action, Restriction};
 use crate::provider::quirks::{
-    AudioInputForm, BatchApi, CodeExecutionForm, FileApi, FileSearchForm, ImageForm, IncludeForm,
-    ServerToolQuirks, TokenCap, ToolResultImages, WebSearchForm,
+    AudioInputForm, CodeExecutionForm, FileSearchForm, ImageForm, IncludeForm, ServerToolQuirks,
+    TokenCap, ToolResultImages, WebSearchForm,
 };
 use crate::provider::{Feature, Param, Provider};
 
@@ -51,9 +50,6 @@ impl Provider {
                 q.audio = AudioInputForm::Refused;
                 // ai-sdk xai 3.0.138 (`xai-image-model.ts`), read on 2026-11-18.
                 q.tasks.image = ImageForm::AspectRatio;
-                q.storage.files = FileApi::TokenForm;
-                q.storage.purpose = Some("assistants".into());
-                q.storage.batches = BatchApi::CountedFile;
                 // The web search is in the first of these recordings; the other tools are in ai-sdk xai.
                 q.server_tools = ServerToolQuirks {
                     web_search: WebSearchForm::ExcludedDomains,

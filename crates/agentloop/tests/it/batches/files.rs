@@ -23,8 +23,8 @@ async fn every_provider_with_files_stores_lists_returns_and_deletes_them() {
         .filter(|provider| provider.supports(Feature::FileStorage))
         .map(|provider| provider.name.to_string())
         .collect();
-    let expected = ["openai", "anthropic", "google", "groq", "together", "mistral"];
-    let others = ["fireworks", "perplexity", "xai", "cerebras", "azure", "moonshot"];
+    let expected = ["openai", "anthropic", "google", "groq", "mistral"];
+    let others = ["perplexity", "cerebras", "azure", "moonshot"];
     assert_eq!(names, [&expected[..], &others].concat());
     for name in names {
         let ai = client(simulator.simulate(Provider::builtin(&name).unwrap()));
@@ -45,7 +45,13 @@ async fn every_provider_with_files_stores_lists_returns_and_deletes_them() {
         assert_eq!((error.kind(), error.provider()), (ErrorKind::NotFound, Some(name.as_str())));
     }
     let ai = client(simulator.simulate(Provider::deepseek()));
-    assert_eq!(ai.files("deepseek").unwrap_err().kind(), ErrorKind::Unsupported);
+    let error = ai.files("deepseek").unwrap_err();
+    assert_eq!((error.kind(), error.provider()), (ErrorKind::Unsupported, Some("deepseek")));
+    let hint = format!(
+        "providers with an API for files: {}",
+        [&expected[..], &others].concat().join(", ")
+    );
+    assert_eq!(error.hint(), Some(hint.as_str()));
 }
 
 #[tokio::test]

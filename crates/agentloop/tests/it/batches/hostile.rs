@@ -373,7 +373,6 @@ async fn statuses_of_every_wrong_type_are_errors_or_unknown() {
         "errors",
         "error",
         "output_file_id",
-        "jobProgress",
         "model",
     ];
     for field in fields {

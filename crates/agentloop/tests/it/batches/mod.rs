@@ -1,8 +1,6 @@
 //! Batches and files of providers, against the simulator and against hostile ones.
 
 mod compressed;
-mod counted;
-mod datasets;
 mod described;
 mod files;
 mod hostile;
@@ -56,9 +54,8 @@ async fn every_provider_with_batches_returns_the_results_in_the_order_of_the_req
         let batch: Batch = serde_json::from_str(&serde_json::to_string(&batch).unwrap()).unwrap();
         let status = ai.batches().wait(&batch, Default::default()).await.unwrap();
         assert_eq!(status.state, BatchState::Completed, "{name}");
-        // Together reports no counts.
-        let counts = (name != "together").then_some(12);
-        assert_eq!((status.counts.total, status.counts.succeeded), (counts, counts), "{name}");
+        let counts = (status.counts.total, status.counts.succeeded);
+        assert_eq!(counts, (Some(12), Some(12)), "{name}");
         let results = ai.batches().results(&batch).await.unwrap();
         for (text, result) in texts.iter().zip(&results) {
             let response = result.as_ref().unwrap();
@@ -67,12 +64,12 @@ async fn every_provider_with_batches_returns_the_results_in_the_order_of_the_req
         }
         seen += 1;
     }
-    assert_eq!(seen, 16, "twelve built-in providers, four simulated");
+    assert_eq!(seen, 13, "nine built-in providers, four simulated");
 }
 
 #[tokio::test]
 async fn a_request_that_fails_does_not_move_the_others() {
-    for name in ["openai", "anthropic", "groq", "together"] {
+    for name in ["openai", "anthropic", "groq"] {
         let ai = client(Simulator::new().simulate(Provider::builtin(name).unwrap()));
         let models = ["echo", "echo!status=400", "echo", "echo!status=529"];
         let requests: Vec<ChatRequest> = models
@@ -181,11 +178,15 @@ async fn requests_that_cannot_be_in_one_batch_are_refused_before_anything_is_sen
             vec![ask("openai/a"), ChatRequest::new("openai/a")],
             "request[1]: the request has no messages",
         ),
-        (vec![ask("deepseek/a")], "deepseek has no API for batches"),
+        (vec![ask("deepseek/a")], "deepseek has no API for batches that is known"),
     ] {
         let error = ai.batches().prepare(&requests).await.unwrap_err();
         assert!(error.message().starts_with(message), "{error}");
     }
+    let error = ai.batches().prepare(&[ask("deepseek/a")]).await.unwrap_err();
+    assert_eq!((error.kind(), error.provider()), (ErrorKind::Unsupported, Some("deepseek")));
+    let hint = "providers with an API for batches: openai, anthropic, google, groq, mistral, perplexity, cerebras, azure, moonshot";
+    assert_eq!(error.hint(), Some(hint));
     assert!(simulator.requests().is_empty());
 }
 
@@ -252,7 +253,7 @@ async fn a_batch_that_ended_early_has_an_error_for_every_request_without_a_resul
         (BatchState::Failed, ErrorKind::InvalidRequest),
         (BatchState::Completed, ErrorKind::Protocol),
     ] {
-        for provider in ["openai", "anthropic", "google", "mistral", "together", "fireworks"] {
+        for provider in ["openai", "anthropic", "google", "mistral"] {
             let ends = SimBatches::new().processed(1).state(state);
             let simulator = Simulator::new().with_batches(ends);
             let ai = client(simulator.simulate(Provider::builtin(provider).unwrap()));
@@ -278,7 +279,7 @@ async fn a_batch_that_ended_early_has_an_error_for_every_request_without_a_resul
 
 #[tokio::test]
 async fn a_cancelled_batch_has_errors_that_say_so() {
-    for provider in ["openai", "anthropic", "google", "mistral", "groq", "together"] {
+    for provider in ["openai", "anthropic", "google", "mistral", "groq"] {
         let simulator = Simulator::new().with_batches(SimBatches::new().polls(5));
         let ai = client(simulator.simulate(Provider::builtin(provider).unwrap()));
         let batch = submit(&ai, &[ChatRequest::new(format!("{provider}/echo")).user("Hi")]).await;
