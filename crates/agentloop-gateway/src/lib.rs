@@ -68,8 +68,8 @@ pub use span::TraceParent;
 pub use state::{CLIENT_TIMEOUT, KEEP_ALIVE, MAX_BODY_BYTES, State};
 pub use store::{
     By, DeletedSum, KeyRecord, KeyTable, LedgerRow, Limits, MAX_BUDGET_DOLLARS, MAX_LIMIT,
-    MAX_NAME_BYTES, MAX_PAGE, MAX_PATTERN_BYTES, MAX_PATTERNS, MAX_TAGS, MemoryStore, Outcome,
-    PriceId, RowFilter, SqliteStore, Store, TeamRecord, UsageQuery, UsageSum, check_name, csv_cell,
+    MAX_NAME_BYTES, MAX_PAGE, MAX_PATTERN_BYTES, MAX_PATTERNS, MAX_TAGS, Outcome, PriceId,
+    RowFilter, SqliteStore, Store, TeamRecord, UsageQuery, UsageSum, check_name, csv_cell,
     csv_header, write_csv,
 };
 #[cfg(feature = "postgres")]

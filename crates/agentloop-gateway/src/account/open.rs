@@ -36,14 +36,16 @@ impl Accounts {
     /// use std::time::Duration;
     ///
     /// use agentloop::GatewayConfig;
-    /// use agentloop_gateway::{Accounts, MemoryStore};
+    /// use agentloop_gateway::{Accounts, SqliteStore};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> agentloop::Result<()> {
-    /// let store = Arc::new(MemoryStore::default());
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = std::env::temp_dir().join(format!("agentloop-doc-open-{}", std::process::id()));
+    /// let store = Arc::new(SqliteStore::open(folder.join("gateway.db"))?);
     /// let accounts = Accounts::open(store, None, &GatewayConfig::default()).await?;
     /// // … a gateway with these accounts …
     /// assert!(accounts.close(Duration::from_secs(5)).await);
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok(())
     /// # }
     /// ```

@@ -18,9 +18,9 @@ impl Accounts {
     /// use std::sync::Arc;
     ///
     /// use agentloop::GatewayRedis;
-    /// use agentloop_gateway::MemoryStore;
+    /// use agentloop_gateway::SqliteStore;
     ///
-    /// let store = Arc::new(MemoryStore::default());
+    /// let store = Arc::new(SqliteStore::open("gateway.db")?);
     /// accounts.join_redis(&"redis://10.0.0.5".into(), &GatewayRedis::default(), store).await?;
     /// # Ok(())
     /// # }

@@ -1,4 +1,4 @@
-//! A store in memory: for tests, and for gateways that keep nothing.
+//! The simplest store, with which tests compare the others.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,26 +13,8 @@ use super::{
 };
 
 /// A [`Store`] in memory. It ends with the process, and grows with every row.
-///
-/// It is the simplest implementation, with which the others are compared.
-///
-/// ```
-/// use agentloop_gateway::{KeyRecord, MemoryStore, Store, new_key};
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let store = MemoryStore::default();
-/// let (_, sha256) = new_key()?;
-/// let mut key = KeyRecord::default();
-/// (key.name, key.sha256) = ("build-server".to_owned(), sha256);
-/// store.create_key(key).await?;
-/// assert!(store.revoke_key("build-server", 0).await?);
-/// assert_eq!(store.load_keys().await?.keys[0].revoked_ms, Some(0));
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug, Default)]
-pub struct MemoryStore(Mutex<Tables>);
+pub(crate) struct MemoryStore(Mutex<Tables>);
 
 #[derive(Debug, Default)]
 struct Tables {

@@ -8,6 +8,7 @@ mod check;
 pub(crate) mod conformance;
 mod csv;
 mod key;
+#[cfg(test)]
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -29,7 +30,8 @@ pub use check::{
 };
 pub use csv::{csv_cell, csv_header, write_csv};
 pub use key::{KeyRecord, Limits, TeamRecord};
-pub use memory::MemoryStore;
+#[cfg(test)]
+pub(crate) use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres::{
     POSTGRES_CONNECTIONS, POSTGRES_DEADLINE, POSTGRES_REPORT_DEADLINE, PostgresStore,
@@ -56,11 +58,12 @@ pub struct KeyTable {
 /// Every operation happens completely or not at all, and all of them use bound parameters only.
 ///
 /// ```
-/// use agentloop_gateway::{By, LedgerRow, MemoryStore, Outcome, RowFilter, Store, UsageQuery};
+/// use agentloop_gateway::{By, LedgerRow, Outcome, RowFilter, SqliteStore, Store, UsageQuery};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let store: Box<dyn Store> = Box::new(MemoryStore::default());
+/// # let folder = std::env::temp_dir().join(format!("agentloop-doc-store-{}", std::process::id()));
+/// let store: Box<dyn Store> = Box::new(SqliteStore::open(folder.join("gateway.db"))?);
 /// let mut row = LedgerRow::default();
 /// (row.id, row.key) = ("call-1".to_owned(), "build-server".to_owned());
 /// row.outcome = Outcome::Complete;
@@ -72,6 +75,8 @@ pub struct KeyTable {
 /// let query = UsageQuery::new(Some(By::Key), RowFilter::default());
 /// let sums = store.usage(&query).await?;
 /// assert_eq!((sums[0].group.as_str(), sums[0].calls), ("build-server", 1));
+/// # drop(store);
+/// # std::fs::remove_dir_all(folder)?;
 /// # Ok(())
 /// # }
 /// ```

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agentloop::{BoxFuture, Error, ErrorKind, Protocol, Result};
 use agentloop_gateway::{
-    By, DeletedSum, KeyRecord, KeyTable, LedgerRow, MemoryStore, PriceId, RowFilter, Server, Store,
+    By, DeletedSum, KeyRecord, KeyTable, LedgerRow, PriceId, RowFilter, Server, Store,
     TeamRecord, UsageQuery, UsageSum,
 };
 use agentloop_sim::Simulator;
@@ -13,12 +13,12 @@ use http::{Method, Request};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::common::{KEY, Reply, Stage, chat};
+use crate::common::{KEY, Reply, Stage, TestStore, chat};
 
 /// A gateway with a store and an admin listener without a token.
 struct Office {
     stage: Stage,
-    store: Arc<MemoryStore>,
+    store: TestStore,
     admin: Server,
 }
 
@@ -26,8 +26,8 @@ impl Office {
     async fn open() -> Self {
         let settings = "[gateway.keys.rich]\nkey_env='RICH'\nteam='core'\nbudget='5/day'\n[gateway.teams.core]\nbudget='100'";
         let stage = Stage::with(Simulator::new(), settings).await;
-        let store = Arc::new(MemoryStore::default());
-        stage.gateway.connect_store(Arc::clone(&store) as Arc<dyn Store>);
+        let store = TestStore::new();
+        stage.gateway.connect_store(store.shared());
         let admin = stage.gateway.listen_admin("127.0.0.1:0", None).await.unwrap();
         Self { stage, store, admin }
     }
@@ -278,7 +278,7 @@ async fn ten_thousand_keys_are_listed_in_pages() {
             key
         })
         .collect();
-    let stub = Stub { keys: Some(table), ..Stub::default() };
+    let stub = Stub { keys: Some(table), ledger: TestStore::new() };
     let stage = Stage::start(Simulator::new()).await;
     stage.gateway.connect_store(Arc::new(stub));
     let admin = stage.gateway.listen_admin("127.0.0.1:0", None).await.unwrap();
@@ -417,10 +417,10 @@ fn shape_of(value: &Value) -> String {
 }
 
 /// A store of which only the keys, if there are any, and the first page of the ledger can be read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Stub {
     keys: Option<KeyTable>,
-    ledger: MemoryStore,
+    ledger: TestStore,
 }
 
 fn broken<'a, T>() -> BoxFuture<'a, Result<T>> {
@@ -491,7 +491,7 @@ impl Store for Stub {
 #[tokio::test]
 async fn a_store_that_fails_is_reported_and_a_cut_export_is_not_complete() {
     let stage = Stage::start(Simulator::new()).await;
-    let store = Arc::new(Stub::default());
+    let store = Arc::new(Stub { keys: None, ledger: TestStore::new() });
     store.append((0..10_001).map(row).collect()).await.unwrap();
     stage.gateway.connect_store(store);
     let admin = stage.gateway.listen_admin("127.0.0.1:0", None).await.unwrap();

@@ -1,11 +1,16 @@
 //! A gateway in front of a simulated provider of every protocol.
 
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentloop::transport::{Body, HttpTransport, SendOptions, Transport};
 use agentloop::{AgentLoop, Config, Protocol, Provider};
-use agentloop_gateway::{Accounts, Gateway, KeyRing, Record, Recorder, Server, State, Store};
+use agentloop_gateway::{
+    Accounts, Gateway, KeyRing, Record, Recorder, Server, SqliteStore, State, Store,
+};
 use agentloop_sim::Simulator;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
@@ -32,6 +37,55 @@ pub(crate) const CLIENTS: [(&str, Protocol); 4] = [
     ("claude", Protocol::Anthropic),
     ("gemini", Protocol::Gemini),
 ];
+
+/// A folder that ends with the test.
+#[derive(Debug)]
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("agentloop-gateway-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A store that ends with the test.
+#[derive(Debug)]
+pub(crate) struct TestStore {
+    store: Arc<SqliteStore>,
+    /// Removed after the store is closed.
+    _folder: Folder,
+}
+
+impl TestStore {
+    pub(crate) fn new() -> Self {
+        let folder = Folder::new();
+        let store = Arc::new(SqliteStore::open(folder.0.join("gateway.db")).unwrap());
+        Self { store, _folder: folder }
+    }
+
+    pub(crate) fn shared(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+}
+
+impl Deref for TestStore {
+    type Target = SqliteStore;
+
+    fn deref(&self) -> &SqliteStore {
+        &self.store
+    }
+}
 
 /// A gateway in front of a simulator.
 pub(crate) struct Stage {

@@ -1,11 +1,10 @@
 //! The rows of calls that are repeated, or whose client leaves, over real sockets.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use agentloop::transport::{HttpTransport, SendOptions, Transport};
 use agentloop::{Config, Protocol};
-use agentloop_gateway::{Accounts, Gateway, LedgerRow, MemoryStore, Outcome, RowFilter, Store};
+use agentloop_gateway::{Accounts, Gateway, LedgerRow, Outcome, RowFilter, Store};
 use agentloop_sim::Simulator;
 use bytes::Bytes;
 use http::Request;
@@ -13,7 +12,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::common::{KEY, Records, Stage, chat, gateway_with};
+use crate::common::{KEY, Records, Stage, TestStore, chat, gateway_with};
 
 /// A millionth of a dollar for each token.
 const PRICES: &str = "
@@ -26,7 +25,7 @@ per_million = { input = '1', output = '1' }
 /// A route that drains.
 const DRAINS: &str = "[gateway.routes.left]\nmodels = ['chat/echo']\ndrain = 20\n";
 
-async fn rows_of(gateway: &Gateway, store: &MemoryStore) -> Vec<LedgerRow> {
+async fn rows_of(gateway: &Gateway, store: &TestStore) -> Vec<LedgerRow> {
     assert!(gateway.accounts().close(Duration::from_secs(10)).await);
     store.rows(&RowFilter::default(), None).await.unwrap()
 }
@@ -37,9 +36,9 @@ async fn every_attempt_of_a_request_has_its_own_row() {
         // Refused, then cut off before the first content, then served.
         let faults = "status=503 | cut-events=0".parse().unwrap();
         let simulator = Simulator::new().with_faults(faults);
-        let store = Arc::new(MemoryStore::default());
+        let store = TestStore::new();
         let settings = format!("[gateway]\nretries = 2\n{PRICES}");
-        let stage = Stage::with_store(simulator, &settings, store.clone()).await;
+        let stage = Stage::with_store(simulator, &settings, store.shared()).await;
         let (path, mut body) = chat(Protocol::OpenAiChat, &format!("{name}/echo"), true);
         body["max_tokens"] = 50.into();
         let reply = stage.post(&path, &body).await;
@@ -167,11 +166,11 @@ impl Upstream {
         stream.write_all(end.as_bytes()).await.unwrap();
     }
 
-    async fn gateway(&self, settings: &str) -> (Front, Arc<MemoryStore>) {
-        let store = Arc::new(MemoryStore::default());
+    async fn gateway(&self, settings: &str) -> (Front, TestStore) {
+        let store = TestStore::new();
         let settings = format!("{settings}{PRICES}");
         let config = Config::parse(&format!("[gateway]\n{settings}")).unwrap().gateway.unwrap();
-        let accounts = Accounts::open(store.clone(), None, &config).await.unwrap();
+        let accounts = Accounts::open(store.shared(), None, &config).await.unwrap();
         let address = self.0.local_addr().unwrap().to_string();
         let (gateway, server, records) = gateway_with(&address, &settings, accounts).await;
         let url = format!("http://{}", server.address());

@@ -10,8 +10,8 @@ use agentloop_sim::Simulator;
 use bytes::Bytes;
 use http::Request;
 
-use crate::common::chat;
-use crate::nodes::{Folder, Node, create_key_with};
+use crate::common::{Folder, chat};
+use crate::nodes::{Node, create_key_with};
 use crate::servers::postgres::PostgresServer;
 use crate::servers::redis::RedisServer;
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentloop::{Protocol, Usd};
-use agentloop_gateway::{KeyRecord, LedgerRow, MemoryStore, Outcome, RowFilter, Store, new_key};
+use agentloop_gateway::{KeyRecord, LedgerRow, Outcome, RowFilter, Store, new_key};
 use agentloop_sim::Simulator;
 use http::Request;
 use serde_json::json;
 
-use crate::common::{CLIENTS, KEY, Stage, UPSTREAMS, chat};
+use crate::common::{CLIENTS, KEY, Stage, TestStore, UPSTREAMS, chat};
 
 /// The prices of a model for each provider: a millionth of a dollar for a token of the prompt, and two for one of the response.
 fn prices(models: &[&str]) -> String {
@@ -23,15 +23,15 @@ fn prices(models: &[&str]) -> String {
     each.collect()
 }
 
-async fn stage(settings: &str, models: &[&str]) -> (Stage, Arc<MemoryStore>) {
-    let store = Arc::new(MemoryStore::default());
+async fn stage(settings: &str, models: &[&str]) -> (Stage, TestStore) {
+    let store = TestStore::new();
     let settings = format!("{settings}\n{}", prices(models));
-    let stage = Stage::with_store(Simulator::new(), &settings, store.clone()).await;
+    let stage = Stage::with_store(Simulator::new(), &settings, store.shared()).await;
     (stage, store)
 }
 
 /// Returns all rows, once everything is stored.
-async fn rows(stage: &Stage, store: &MemoryStore) -> Vec<LedgerRow> {
+async fn rows(stage: &Stage, store: &TestStore) -> Vec<LedgerRow> {
     assert!(stage.gateway.accounts().close(Duration::from_secs(10)).await);
     store.rows(&RowFilter::default(), None).await.unwrap()
 }

@@ -1,7 +1,7 @@
 //! Several gateways that share a PostgreSQL database.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -16,28 +16,8 @@ use agentloop_sim::Simulator;
 use bytes::Bytes;
 use http::Request;
 
-use crate::common::{chat, upstream};
+use crate::common::{Folder, chat, upstream};
 use crate::servers::postgres::PostgresServer;
-
-/// A folder that ends with the test.
-pub(crate) struct Folder(pub(crate) PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("agentloop-nodes-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// A gateway of several.
 pub(crate) struct Node {
