@@ -30,16 +30,9 @@ impl Family {
         Self { mark: format!("{variable}={mark}"), group: None }
     }
 
-    /// Remembers the first process, and returns the id of its group.
-    pub(crate) fn started(&mut self, child: &Child) -> Option<u32> {
+    /// Remembers the first process, whose id is that of its group.
+    pub(crate) fn started(&mut self, child: &Child) {
         self.group = child.id();
-        self.group
-    }
-
-    /// Returns the variable that marks the processes, with its value.
-    #[cfg(all(feature = "mcp", unix))]
-    pub(crate) fn mark(&self) -> &str {
-        &self.mark
     }
 
     /// Sends a termination signal to the processes of the group.

@@ -45,7 +45,6 @@ mod open;
 mod process;
 mod server;
 mod streams;
-mod tree;
 mod trouble;
 mod values;
 

@@ -13,16 +13,19 @@ use tokio::time::timeout;
 use super::super::cancel::CancelToken;
 use super::super::environment::child_environment;
 use super::server::Program;
-use super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MCP_CLOSE_WAIT, MCP_STDERR_BYTES};
 use crate::lock::lock;
+use crate::processes::Family;
 
 /// How long to wait for the rest of the standard error of a process that has ended.
 const STDERR_WAIT: Duration = Duration::from_millis(200);
 
 /// How long a process may take to end after a termination signal.
 const TERMINATE_WAIT: Duration = Duration::from_millis(500);
+
+/// The variable that marks the processes of a server.
+const MARK: &str = "AGENTLOOP_MCP_SERVER";
 
 /// A running process. Dropping it ends the process.
 #[derive(Debug)]
@@ -48,13 +51,13 @@ pub(super) fn start(program: &Program) -> Result<(ChildStdout, ChildStdin, Proce
         command.current_dir(folder);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-    let mut tree = Tree::new(&mut command);
+    let mut tree = Tree(Family::new(&mut command, MARK));
     let failed = |why: &str| {
         Error::new(ErrorKind::Config, format!("starting the MCP server `{name}` failed: {why}"))
             .with_hint("check that the program is installed and on the PATH")
     };
     let mut child = command.spawn().map_err(|error| failed(&error.to_string()))?;
-    tree.watch(&child);
+    tree.0.started(&child);
     let pipes = (child.stdout.take(), child.stdin.take(), child.stderr.take());
     let (Some(stdout), Some(stdin), Some(stderr)) = pipes else {
         return Err(failed("the process has no pipes"));
@@ -64,6 +67,15 @@ pub(super) fn start(program: &Program) -> Result<(ChildStdout, ChildStdin, Proce
     let kept = Stderr::default();
     tokio::spawn(supervise(child, tree, stderr, cancel.clone(), Arc::clone(&kept), ended));
     Ok((stdout, stdin, Process { cancel, has_ended, stderr: kept }))
+}
+
+/// The process and all of its descendants. Dropping it ends them, also when the runtime ends.
+struct Tree(Family);
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        self.0.kill();
+    }
 }
 
 /// Waits until the process ends or is cancelled, and ends all processes that it has started.
@@ -80,13 +92,13 @@ async fn supervise(
     if cancel.run_until_cancelled(child.wait()).await.is_none()
         && timeout(MCP_CLOSE_WAIT, child.wait()).await.is_err()
     {
-        tree.terminate();
+        tree.0.terminate();
         if timeout(TERMINATE_WAIT, child.wait()).await.is_err() {
             // This fails only if the process has ended meanwhile.
             let _ = child.kill().await;
         }
     }
-    tree.end().await;
+    drop(tree);
     // A descendant that could not be ended may keep the pipe open.
     let _ = timeout(STDERR_WAIT, &mut reading).await;
     reading.abort();

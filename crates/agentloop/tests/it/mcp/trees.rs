@@ -6,11 +6,14 @@ use std::time::{Duration, Instant};
 use agentloop::agent::mcp::McpConnection;
 use serde_json::json;
 
-use crate::mcp::child::with_descendants;
+use crate::mcp::child::{server, with_descendants};
 use crate::mcp::run::call;
 
-/// The variable with the sleep time of the descendants, for the process that connects to the server.
+/// The variable for the process that connects to a server: what marks the server.
 const CONNECTS: &str = "AGENTLOOP_TEST_CONNECTS";
+
+/// The variable that marks a server.
+const MARKED: &str = "AGENTLOOP_TEST_MARKED";
 
 /// Returns the number of processes that sleep this long.
 fn count_sleepers(seconds: u32) -> usize {
@@ -77,23 +80,43 @@ fn descendants_of_a_server_end_when_the_runtime_ends() {
     runtime().block_on(wait_for_sleepers(sleep, 0));
 }
 
+/// Returns the number of processes with this variable.
+fn count_with(variable: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter(|process| {
+            let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|other| other == variable.as_bytes())
+        })
+        .count()
+}
+
+/// A client that is killed ends nothing itself. A server reads the end of its input then.
 #[tokio::test]
-async fn descendants_of_a_server_end_when_the_client_process_is_killed() {
-    let sleep = unique_seconds(4);
+async fn a_server_ends_when_the_client_process_is_killed() {
+    let marked = format!("{MARKED}={}", unique_seconds(4));
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "mcp::trees::connects_and_waits", "--ignored"]);
-    command.env(CONNECTS, sleep.to_string()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.env(CONNECTS, &marked).stdout(Stdio::null()).stderr(Stdio::null());
     let mut ours = command.spawn().unwrap();
-    wait_for_sleepers(sleep, 2).await;
+    let wait_for = async |count| {
+        let since = Instant::now();
+        while count_with(&marked) != count {
+            assert!(since.elapsed() < Duration::from_secs(20), "{}", count_with(&marked));
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    wait_for(1).await;
     ours.kill().unwrap();
     ours.wait().unwrap();
-    wait_for_sleepers(sleep, 0).await;
+    wait_for(0).await;
 }
 
 #[tokio::test]
 #[ignore = "it is the process that is killed by another test"]
 async fn connects_and_waits() {
-    let Ok(sleep) = std::env::var(CONNECTS) else { return };
-    let _connection = connected(sleep.parse().unwrap()).await;
+    let Ok(marked) = std::env::var(CONNECTS) else { return };
+    let value = marked.split_once('=').unwrap().1.to_owned();
+    let _connection = server("well").env(MARKED, value).connect().await.unwrap();
     std::future::pending::<()>().await;
 }
