@@ -55,14 +55,12 @@ impl ThinkSplitter {
     pub(crate) fn new(tags: ThinkTags) -> Option<Self> {
         let think = Tags { open: "<think>", close: "</think>", trims: true };
         let reasoning = Tags { open: "<reasoning>", close: "</reasoning>", trims: false };
-        let (tags, state) = match tags {
+        let tags = match tags {
             ThinkTags::None => return None,
-            ThinkTags::Paired => (think, State::Before),
-            ThinkTags::Opened => (think, State::Thinking),
-            ThinkTags::Reasoning => (reasoning, State::Before),
+            ThinkTags::Paired => think,
+            ThinkTags::Reasoning => reasoning,
         };
-        let trimming = state == State::Thinking;
-        Some(Self { tags, state, trimming, held: String::new(), blank: 0 })
+        Some(Self { tags, state: State::Before, trimming: false, held: String::new(), blank: 0 })
     }
 
     /// Adds the next piece of text, and passes on the pieces that are certain.
@@ -245,15 +243,5 @@ mod tests {
         }
         let other = "<think>a</think>";
         assert_eq!(split(ThinkTags::Reasoning, other, 3), (String::new(), other.to_owned()));
-    }
-
-    #[test]
-    fn the_opening_tag_may_be_part_of_the_template() {
-        for size in 1..20 {
-            assert_eq!(
-                split(ThinkTags::Opened, "a\n</think>\n\nb", size),
-                ("a\n".to_owned(), "b".to_owned())
-            );
-        }
     }
 }

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::quirks::{
-    AudioInputForm, BatchApi, CacheMarkers, FileApi, FileInputForm, ImageInput, JsonSchemaSupport,
-    ModelPlace, TokenCount, VideoInput,
+    AudioInputForm, BatchApi, CacheMarkers, FileApi, FileInputForm, JsonSchemaSupport, ModelPlace,
+    TokenCount, VideoInput,
 };
 use super::{Param, Provider};
 use crate::chat::{Modality, Support};
@@ -135,7 +135,7 @@ impl Provider {
             Feature::JsonSchema => {
                 (facts.json_schema, quirks.json_schema != JsonSchemaSupport::InInstructions)
             }
-            Feature::ImageInput => (facts.image_input, quirks.images != ImageInput::Refused),
+            Feature::ImageInput => return facts.image_input != Support::Never,
             Feature::AudioInput => (facts.audio_input, quirks.audio != AudioInputForm::Refused),
             Feature::FileInput => (facts.file_input, quirks.files != FileInputForm::Refused),
             Feature::VideoInput => (facts.video_input, quirks.video != VideoInput::Refused),

@@ -185,8 +185,6 @@ pub enum Sampling {
     Free,
     /// They cannot.
     Refused,
-    /// Temperature, `top_p` and log probabilities can while the effort is `none`; the others cannot.
-    WithoutEffort,
 }
 
 /// Whether thinking is part of the text, between tags.
@@ -199,8 +197,6 @@ pub enum ThinkTags {
     None,
     /// Between `<think>` and `</think>`.
     Paired,
-    /// Between `<think>` and `</think>`, without the first opening tag, which is in the template of the prompt.
-    Opened,
     /// Between `<reasoning>` and `</reasoning>`.
     Reasoning,
 }

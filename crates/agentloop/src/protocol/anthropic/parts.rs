@@ -202,7 +202,6 @@ fn image<'a>(
 ) -> Result<Source<'a>, Refusal> {
     let name = &provider.name;
     match (provider.quirks.images, medium.source) {
-        (ImageInput::Refused, _) => Err(format!("{name} does not accept images").into()),
         (_, From::Inline(data)) => {
             let kind = kind.ok_or_else(|| Refusal::unknown_type("the image", "its content"))?;
             if !IMAGES.contains(&kind.as_ref()) {

@@ -11,7 +11,6 @@ use crate::chat::{CacheControl, ContentPart, FileInput};
 use crate::media::{MediaKind, Medium, Refusal, Source as From};
 use crate::protocol::Shown;
 use crate::provider::Provider;
-use crate::provider::quirks::ImageInput;
 
 /// A block, and whether the prompt is cached up to here.
 #[derive(Debug)]
@@ -231,9 +230,6 @@ fn media<'a>(
 ) -> Result<BlockBody<'a>, Refusal> {
     let name = &provider.name;
     let kind = medium.kind;
-    if kind == MediaKind::Image && provider.quirks.images == ImageInput::Refused {
-        return Err(format!("{name} does not accept images").into());
-    }
     if let From::Address(url) = medium.source
         && !url.starts_with("s3://")
     {

@@ -63,7 +63,7 @@ pub(super) fn write(
     for message in &request.messages {
         let pieces = pieces(message, &mut has_thinking)?;
         let is_image = |piece: &Piece<'_>| matches!(piece, Piece::Part(WirePart::ImageUrl { .. }));
-        if form != ModerationForm::Parts && pieces.iter().any(is_image) {
+        if form == ModerationForm::TextsAndConversations && pieces.iter().any(is_image) {
             let message = format!("{} moderates only the texts of a conversation", provider.name);
             return Err(Error::new(ErrorKind::Unsupported, message));
         }

@@ -54,7 +54,7 @@ pub(in crate::protocol) fn encode(
         }
         (None, inputs) => {
             let (kind, message) = match provider.quirks.tasks.moderation {
-                ModerationForm::Texts | ModerationForm::TextsAndConversations => {
+                ModerationForm::TextsAndConversations => {
                     (ErrorKind::Unsupported, format!("{} moderates only texts", provider.name))
                 }
                 ModerationForm::Parts => (

@@ -28,7 +28,6 @@ pub(in crate::protocol) fn image<'a>(
 ) -> Result<Cow<'a, str>, Refusal> {
     let name = &provider.name;
     match (provider.quirks.images, &medium.source) {
-        (ImageInput::Refused, _) => Err(format!("{name} does not accept images").into()),
         (ImageInput::DataOnly, Source::Address(_)) => {
             Err(Refusal::needs_bytes(format!("{name} accepts images only as data, not by URL")))
         }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::image_output;
 use super::message::Messages;
 use super::{thinking, tools};
-use crate::chat::{ChatMessage, ChatRequest, Effort, ResponseFormat};
+use crate::chat::{ChatMessage, ChatRequest, ResponseFormat};
 use crate::error::Result;
 use crate::protocol::codec::no_count;
 use crate::protocol::openai::encode::{strictly, system_role, with_schema};
@@ -88,17 +88,19 @@ fn sampling(
     request: &ChatRequest,
 ) -> Result<()> {
     let sampling = params.traits().sampling;
-    let with_effort = request.reasoning_effort != Some(Effort::None);
-    let is_refused = |param: Param| match param {
-        Param::Temperature | Param::TopP | Param::Logprobs | Param::TopLogprobs => match sampling {
-            Sampling::Free => false,
-            Sampling::Refused => true,
-            Sampling::WithoutEffort => with_effort,
-        },
-        Param::FrequencyPenalty | Param::PresencePenalty | Param::LogitBias | Param::Stop => {
-            sampling != Sampling::Free
-        }
-        _ => false,
+    let is_refused = |param: Param| {
+        sampling == Sampling::Refused
+            && matches!(
+                param,
+                Param::Temperature
+                    | Param::TopP
+                    | Param::Logprobs
+                    | Param::TopLogprobs
+                    | Param::FrequencyPenalty
+                    | Param::PresencePenalty
+                    | Param::LogitBias
+                    | Param::Stop
+            )
     };
     for param in [
         Param::Temperature,

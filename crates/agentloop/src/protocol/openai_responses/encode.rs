@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::message::Items;
 use super::{thinking, tools};
-use crate::chat::{ChatMessage, ChatRequest, Effort, ResponseFormat, Warning};
+use crate::chat::{ChatMessage, ChatRequest, ResponseFormat, Warning};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::openai::encode::{strictly, system_role, with_schema};
 use crate::protocol::output::Shaped;
@@ -74,11 +74,7 @@ pub(super) fn encode(
 
 /// Writes how tokens are chosen, and the labels of the request.
 fn sampling(params: &mut ParamWriter<'_>, model: &str, request: &ChatRequest) -> Result<()> {
-    let is_refused = match params.traits().sampling {
-        Sampling::Free => false,
-        Sampling::Refused => true,
-        Sampling::WithoutEffort => request.reasoning_effort != Some(Effort::None),
-    };
+    let is_refused = params.traits().sampling == Sampling::Refused;
     for param in [Param::Temperature, Param::TopP, Param::TopLogprobs] {
         if !is_refused {
             params.copy(request, param)?;

@@ -44,8 +44,6 @@ quirk! {
         Any,
         /// Data URLs only. Ollama (`openai/openai.go`, 2026-08-21: other URLs get 400).
         DataOnly,
-        /// None.
-        Refused,
     }
 }
 

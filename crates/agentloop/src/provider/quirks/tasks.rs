@@ -95,8 +95,6 @@ quirk! {
         /// Texts, or parts with images. OpenAI (its API description).
         #[default]
         Parts,
-        /// Texts.
-        Texts,
         /// Texts, and conversations at `/chat/moderations`. Mistral (its API description; mistralai 3.7.0: `classifiers.py`).
         TextsAndConversations,
     }
