@@ -67,7 +67,7 @@ fn kind(row: &Provider, name: &str, fields: &Fields) -> Option<ModelKind> {
     match string(fields, "mode").as_deref() {
         Some("chat") => Some(ModelKind::Chat),
         // Only the maker serves these models by that protocol alone; elsewhere it is another service.
-        Some("responses") if row.listing.responses_are_chat => Some(ModelKind::Chat),
+        Some("responses") if Listing::of(&row.name).responses_are_chat => Some(ModelKind::Chat),
         // These models make images and sound in a chat.
         Some("image_generation" | "audio_speech") if name.starts_with("gemini-") => {
             Some(ModelKind::Chat)
@@ -135,7 +135,7 @@ fn entry(row: &Provider, name: &str, kind: ModelKind, fields: &Fields) -> Entry 
 
 /// Returns whether the model searches for every response, at a price that depends on a parameter of the request.
 fn always_searches(row: &Provider, name: &str) -> bool {
-    row.listing.is_priced_by_search
+    Listing::of(&row.name).is_priced_by_search
         || name.contains("-search-preview")
         || name.contains("-search-api")
 }
@@ -171,7 +171,7 @@ fn prices(row: &Provider, kind: ModelKind, fields: &Fields) -> Vec<Price> {
         line.above_prompt_tokens = above;
         *unit(&mut line.per_million) = Some(usd);
     }
-    let search = row.listing.has_search_price.then(|| search_price(fields)).flatten();
+    let search = Listing::of(&row.name).has_search_price.then(|| search_price(fields)).flatten();
     for line in lines.values_mut() {
         let units = &mut line.per_million;
         if units.reasoning == units.output {

@@ -9,16 +9,20 @@
 #![allow(clippy::print_stderr, reason = "a tool reports to the one who runs it")]
 
 mod args;
+mod listing;
 mod litellm;
 mod merge;
 mod models_dev;
 mod money;
 mod notice;
+#[path = "../../../crates/agentloop/src/models/pattern.rs"]
+mod pattern;
 mod places;
 mod providers;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that fails, fails")]
 mod tests;
+mod write;
 
 use std::process::ExitCode;
 
@@ -26,6 +30,7 @@ use agentloop::models::{DataFile, ModelCatalog};
 
 use crate::args::Args;
 use crate::merge::Merged;
+use crate::write::Content;
 
 fn main() -> ExitCode {
     match run() {
@@ -53,15 +58,15 @@ fn run() -> Result<(), String> {
         sources.push(notice::litellm(args.litellm_version.as_deref()));
     }
     let Merged { models, notes } = merge::merge(models_dev, litellm, args.date);
-    let mut file = DataFile::new(args.date, sources);
+    let mut file = Content::new(args.date, sources);
     file.variants = providers::with_variants();
     file.profiles = providers::with_profiles();
     for model in models {
         file.insert(model);
     }
-    let text = file.to_text().map_err(|error| error.to_string())?;
+    let text = file.to_text()?;
     // What was written is what will be read, or it is not written.
-    if DataFile::parse(&text).map_err(|error| error.to_string())? != file {
+    if Content::of(DataFile::parse(&text).map_err(|error| error.to_string())?) != file {
         return Err("the file does not read back as it was written".to_owned());
     }
     ModelCatalog::parse(text.as_str()).map_err(|error| error.to_string())?;

@@ -6,6 +6,7 @@ use agentloop::models::{Date, ModelData, ModelKind, Price};
 use agentloop::provider::NativeSchema;
 use agentloop::{Provider, Usd};
 
+use crate::listing::Listing;
 use crate::{litellm, models_dev, places, providers};
 
 /// The models, and what is worth knowing about how they came together.
@@ -28,7 +29,7 @@ pub(crate) fn merge(
         let Some(row) = key.split('/').next().and_then(providers::find) else { continue };
         let is_gone = |day: Date| day <= today;
         let gone = match (&theirs, &other) {
-            (None, Some(_)) if both && row.listing.litellm_is_stale => true,
+            (None, Some(_)) if both && Listing::of(&row.name).litellm_is_stale => true,
             (_, Some(other)) => other.model.deprecation_date.is_some_and(is_gone),
             // No other list still has it.
             (Some(theirs), None) => theirs.deprecated,
@@ -164,7 +165,8 @@ fn correct(model: &mut ModelData, row: &Provider, notes: &mut Vec<String>) {
         notes.push(format!("{}: the price holds until {day}", model.id));
     }
     let name = model.id.split_once('/').map_or("", |(_, name)| name).to_owned();
-    let sure = |said: Option<bool>| said.filter(|yes| *yes || !row.listing.lacks_abilities);
+    let sure =
+        |said: Option<bool>| said.filter(|yes| *yes || !Listing::of(&row.name).lacks_abilities);
     let can = &mut model.abilities;
     can.structured_output = sure(can.structured_output);
     can.reasoning = sure(can.reasoning).filter(|yes| *yes || !providers::is_named_thinking(&name));

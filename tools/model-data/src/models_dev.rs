@@ -246,7 +246,7 @@ fn prices(row: &Provider, name: &str, text: &str, table: &Table) -> Vec<Price> {
     let mut usual = Price::default();
     usual.per_million = units!(text, cost);
     let is_zero = |usd: Option<Usd>| usd.is_none_or(|usd| usd.picos() == 0);
-    let is_free = row.listing.free_suffix.as_ref().is_some_and(|end| name.ends_with(end.as_ref()));
+    let is_free = Listing::of(&row.name).free_suffix.is_some_and(|end| name.ends_with(end));
     if is_zero(usual.per_million.input) && is_zero(usual.per_million.output) && !is_free {
         // Nothing is written where the price is not known, or is part of something else.
         return Vec::new();

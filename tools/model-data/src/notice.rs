@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use agentloop::models::Source;
+use crate::write::Source;
 
 const MIT: &str = "Permission is hereby granted, free of charge, to any person obtaining a copy of this software and \
 associated documentation files (the \"Software\"), to deal in the Software without restriction, including without \
@@ -27,7 +27,7 @@ pub(crate) fn models_dev(folder: &Path, version: Option<&str>) -> Source {
 }
 
 fn source(name: &str, version: String, owner: &str) -> Source {
-    Source::new(name, version, format!("MIT License. {owner}. {MIT}"))
+    Source { name: name.to_owned(), version, notice: format!("MIT License. {owner}. {MIT}") }
 }
 
 fn commit(folder: &Path) -> Option<String> {

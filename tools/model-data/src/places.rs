@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use agentloop::Usd;
 use agentloop::models::{ModelData, Price};
 
+use crate::listing::Listing;
 use crate::providers;
 
 /// The regions that have the price of a name without a place.
@@ -40,7 +41,7 @@ pub(crate) fn gather(models: Vec<ModelData>, notes: &mut Vec<String>) -> Vec<Mod
     let mut gathered: BTreeMap<String, (ModelData, ByPlace)> = BTreeMap::new();
     for mut model in models {
         let row = model.id.split_once('/').and_then(|(provider, _)| providers::find(provider));
-        let Some(row) = row.filter(|row| row.listing.has_profiles) else {
+        let Some(row) = row.filter(|row| Listing::of(&row.name).has_profiles) else {
             rest.push(model);
             continue;
         };

@@ -1,9 +1,10 @@
-//! Finds the provider that a source means. What is special about one provider is in its row in the library: this tool has no
-//! list of its own.
+//! Finds the provider that a source means.
 
 use std::sync::LazyLock;
 
 use agentloop::Provider;
+
+use crate::listing::{LISTINGS, Listing};
 
 static ROWS: LazyLock<Vec<Provider>> = LazyLock::new(Provider::all);
 
@@ -14,26 +15,32 @@ pub(crate) fn find(name: &str) -> Option<&'static Provider> {
 
 /// Returns the folders of models.dev, each with its provider.
 pub(crate) fn models_dev() -> impl Iterator<Item = (&'static str, &'static Provider)> {
-    ROWS.iter().filter_map(|row| Some((row.listing.models_dev.as_deref()?, row)))
+    LISTINGS.iter().filter_map(|(name, listing)| Some((listing.models_dev?, find(name)?)))
 }
 
 /// Returns the provider and the name of the model that a key of litellm's list means.
 pub(crate) fn litellm<'k>(theirs: &str, key: &'k str) -> Option<(&'static Provider, &'k str)> {
-    let named = ROWS.iter().flat_map(|row| row.listing.litellm.iter().map(move |name| (row, name)));
-    let mut meant = named.filter(|(_, (name, _))| name == theirs);
-    let (row, model) =
-        meant.find_map(|(row, (_, prefix))| Some((row, key.strip_prefix(prefix.as_ref())?)))?;
-    (!row.listing.is_skipped_in_litellm(model)).then_some((row, model))
+    let named = LISTINGS.iter().flat_map(|row| row.1.litellm.iter().map(move |name| (row, name)));
+    let mut meant = named.filter(|(_, (name, _))| *name == theirs);
+    let ((name, listing), model) =
+        meant.find_map(|(row, (_, prefix))| Some((row, key.strip_prefix(prefix)?)))?;
+    (!listing.is_skipped_in_litellm(model)).then_some((find(name)?, model))
+}
+
+/// Returns the names of the providers whose listing has a property.
+fn with(property: fn(&Listing) -> bool) -> Vec<String> {
+    let found = LISTINGS.iter().filter(|(_, listing)| property(listing));
+    found.map(|(name, _)| (*name).to_owned()).collect()
 }
 
 /// Returns the names of the providers whose models have variants behind a colon.
 pub(crate) fn with_variants() -> Vec<String> {
-    ROWS.iter().filter(|row| row.listing.has_variants).map(|row| row.name.to_string()).collect()
+    with(|listing| listing.has_variants)
 }
 
 /// Returns the names of the providers whose models are called through inference profiles.
 pub(crate) fn with_profiles() -> Vec<String> {
-    ROWS.iter().filter(|row| row.listing.has_profiles).map(|row| row.name.to_string()).collect()
+    with(|listing| listing.has_profiles)
 }
 
 /// Words in the names of models that other services than chat and embeddings serve.
@@ -75,5 +82,6 @@ pub(crate) fn is_embedding(model: &str) -> bool {
 /// Returns whether calls of the row can reach the model.
 pub(crate) fn is_reached(row: &Provider, model: &str) -> bool {
     // Both sources list models for images, music and speech among those that respond with text.
-    !OTHER_SERVICES.iter().any(|word| model.contains(word)) && row.listing.is_served(model)
+    !OTHER_SERVICES.iter().any(|word| model.contains(word))
+        && Listing::of(&row.name).is_served(model)
 }

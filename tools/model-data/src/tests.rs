@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use agentloop::Provider;
 use agentloop::models::{DataFile, Date, ModelData, ModelKind};
 
+use crate::listing::LISTINGS;
 use crate::{litellm, merge, models_dev, providers};
 
 fn litellm_models() -> litellm::Models {
@@ -220,13 +220,14 @@ fn the_file_of_the_library_names_the_providers_with_variants_and_profiles() {
 #[test]
 fn a_name_in_a_source_means_one_provider() {
     let mut seen = BTreeSet::new();
-    for provider in Provider::all() {
-        let models_dev = provider.listing.models_dev.iter().map(|name| ("models.dev", name));
+    for (provider, listing) in LISTINGS {
+        assert!(providers::find(provider).is_some(), "{provider} is not a provider of the library");
+        let models_dev = listing.models_dev.iter().map(|name| ("models.dev", name));
         // One name may be listed with several prefixes.
-        let litellm: BTreeSet<_> = provider.listing.litellm.iter().map(|(name, _)| name).collect();
+        let litellm: BTreeSet<_> = listing.litellm.iter().map(|(name, _)| name).collect();
         let litellm = litellm.into_iter().map(|name| ("litellm", name));
         for (source, name) in models_dev.chain(litellm) {
-            assert!(seen.insert((source, name.to_string())), "{source}: {name}");
+            assert!(seen.insert((source, *name)), "{source}: {name}");
         }
     }
     let (row, model) = providers::litellm("azure_ai", "azure_ai/deepseek-v4").unwrap();

@@ -37,15 +37,6 @@ macro_rules! abilities {
                 Some(abilities)
             }
 
-            pub(super) fn letters(&self) -> String {
-                let mut letters = String::new();
-                $(match self.$field {
-                    Some(true) => letters.push($letter),
-                    Some(false) => letters.push($letter.to_ascii_lowercase()),
-                    None => {}
-                })*
-                letters
-            }
         }
     };
 }

@@ -1,4 +1,4 @@
-//! The short form in which a data file holds a model: one line, its fields by letters.
+//! Reads the short form in which a data file holds a model: one line, its fields by letters.
 //!
 //! ```text
 //! "openai/gpt-x":{"c":400000,"o":128000,"a":"TIRh","e":"lmh","u":"i2.5 o15 r0.25;>272000 i5 o22.5 r0.5"}
@@ -9,9 +9,8 @@
 //! of a provider's tool, and the other letters are the kinds of tokens, in dollars for a million.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::{Abilities, ModelData, ModelKind, Price};
 use crate::chat::{Effort, Efforts};
@@ -31,27 +30,27 @@ fn effort(letter: char) -> Option<Effort> {
 }
 
 /// The fields after the name.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Line<'a> {
     /// Whether it makes vectors, and of which length (0 is unknown).
-    #[serde(rename = "v", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "v")]
     vectors: Option<u64>,
-    #[serde(rename = "c", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "c")]
     context: Option<u64>,
-    #[serde(rename = "i", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "i")]
     input: Option<u64>,
-    #[serde(rename = "o", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "o")]
     output: Option<u64>,
-    #[serde(rename = "a", borrow, skip_serializing_if = "str::is_empty")]
+    #[serde(rename = "a", borrow)]
     abilities: Cow<'a, str>,
-    #[serde(rename = "e", borrow, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "e", borrow)]
     efforts: Option<Cow<'a, str>>,
-    #[serde(rename = "k", borrow, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "k", borrow)]
     knowledge: Option<Cow<'a, str>>,
-    #[serde(rename = "d", borrow, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "d", borrow)]
     deprecated: Option<Cow<'a, str>>,
-    #[serde(rename = "u", borrow, skip_serializing_if = "str::is_empty")]
+    #[serde(rename = "u", borrow)]
     prices: Cow<'a, str>,
 }
 
@@ -165,65 +164,4 @@ fn read_price(text: &str, regions_before: &[String]) -> Option<Price> {
         }
     }
     Some(price)
-}
-
-/// Writes the fields after the name.
-pub(super) fn write(model: &ModelData) -> serde_json::Result<String> {
-    let letter = |level: &Effort| EFFORTS.iter().find(|(_, known)| known == level).map(|(l, _)| *l);
-    let is_embedding = model.kind == Some(ModelKind::Embedding);
-    let mut prices = Vec::new();
-    let mut before: &[String] = &[];
-    for price in &model.prices {
-        prices.push(write_price(price, before));
-        before = &price.regions;
-    }
-    serde_json::to_string(&Line {
-        vectors: is_embedding.then_some(model.dimensions.unwrap_or(0)),
-        context: model.context_window,
-        input: model.max_input_tokens,
-        output: model.max_output_tokens,
-        abilities: model.abilities.letters().into(),
-        efforts: model.efforts.as_ref().map(|all| all.iter().filter_map(letter).collect()),
-        knowledge: model.knowledge_cutoff.as_deref().map(Cow::Borrowed),
-        deprecated: model.deprecation_date.map(|day| day.to_string().into()),
-        prices: prices.join(";").into(),
-    })
-}
-
-fn write_price(price: &Price, regions_before: &[String]) -> String {
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let mut word = |first: char, rest: &dyn std::fmt::Display| {
-        let blank = if text.is_empty() { "" } else { " " };
-        let _ = write!(text, "{blank}{first}{rest}");
-    };
-    if let Some(above) = price.above_prompt_tokens {
-        word('>', &above);
-    }
-    if let Some(tier) = &price.service_tier {
-        word('@', tier);
-    }
-    if !price.regions.is_empty() {
-        let is_same = price.regions == regions_before;
-        word('^', &if is_same { String::new() } else { price.regions.join(",") });
-    }
-    if let Some(day) = price.from {
-        word('+', &day);
-    }
-    if let Some(day) = price.until {
-        word('-', &day);
-    }
-    for hours in &price.hours {
-        word('~', hours);
-    }
-    for (letter, usd) in price.per_million.letters() {
-        word(letter, &usd);
-    }
-    if let Some(usd) = price.per_request {
-        word('q', &usd);
-    }
-    for (tool, usd) in &price.per_call {
-        let _ = write!(text, " {tool}={usd}");
-    }
-    text
 }

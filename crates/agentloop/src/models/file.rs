@@ -1,4 +1,4 @@
-//! A data file: a JSON document of which each line but the first and the last is one model, in order.
+//! Reads a data file: a JSON document of which each line but the first and the last is one model, in order.
 //!
 //! Nothing is read until a model is looked up. The search is binary: only the lines that are compared are read, and
 //! only the line that is found is parsed.
@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::compact;
 use super::{Date, ModelData};
@@ -15,13 +15,11 @@ use crate::error::{Error, ErrorKind, Result};
 /// The content of a data file: its date, its sources and the models.
 ///
 /// ```
-/// use agentloop::ModelData;
 /// use agentloop::models::DataFile;
 ///
-/// let mut file = DataFile::new("2026-11-16".parse()?, Vec::new());
-/// file.insert(ModelData::new("lab/one"));
-/// assert_eq!(DataFile::parse(&file.to_text()?)?.models.len(), 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let text = "{\"generated\":\"2026-11-16\",\"sources\":[],\"models\":{\n\"lab/one\":{\"c\":32768}\n}}\n";
+/// assert_eq!(DataFile::parse(text)?.models["lab/one"].context_window, Some(32_768));
+/// # Ok::<(), agentloop::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -40,7 +38,7 @@ pub struct DataFile {
 }
 
 /// A source of a data file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct Source {
     /// Its name.
@@ -51,18 +49,7 @@ pub struct Source {
     pub notice: String,
 }
 
-impl Source {
-    /// Creates a source.
-    pub fn new(
-        name: impl Into<String>,
-        version: impl Into<String>,
-        notice: impl Into<String>,
-    ) -> Self {
-        Self { name: name.into(), version: version.into(), notice: notice.into() }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 pub(super) struct Head {
     pub(super) generated: Date,
     pub(super) sources: Vec<Source>,
@@ -70,8 +57,6 @@ pub(super) struct Head {
     variants: Vec<String>,
     #[serde(default)]
     profiles: Vec<String>,
-    #[serde(default)]
-    models: BTreeMap<String, ModelData>,
 }
 
 /// The end of the first line, and the last line.
@@ -79,53 +64,6 @@ const OPEN: &str = ",\"models\":{";
 const CLOSE: &str = "}}";
 
 impl DataFile {
-    /// Creates a file without models.
-    pub fn new(generated: Date, sources: Vec<Source>) -> Self {
-        let (variants, profiles) = (Vec::new(), Vec::new());
-        Self { generated, sources, variants, profiles, models: BTreeMap::new() }
-    }
-
-    /// Adds a model. It replaces a model of the same name.
-    pub fn insert(&mut self, mut model: ModelData) {
-        let key = model.id.to_ascii_lowercase();
-        model.kind = model.kind.or(Some(super::ModelKind::Chat));
-        self.models.insert(key, model);
-    }
-
-    /// Returns the text of the file.
-    ///
-    /// # Errors
-    ///
-    /// When the name of a model cannot be written.
-    pub fn to_text(&self) -> Result<String> {
-        let broken = |error: serde_json::Error| bad(error.to_string());
-        let generated = serde_json::to_string(&self.generated).map_err(broken)?;
-        let sources = serde_json::to_string(&self.sources).map_err(broken)?;
-        let mut text = format!("{{\"generated\":{generated},\"sources\":{sources}");
-        for (name, providers) in [("variants", &self.variants), ("profiles", &self.profiles)] {
-            if !providers.is_empty() {
-                let providers = serde_json::to_string(providers).map_err(broken)?;
-                text.push_str(&format!(",\"{name}\":{providers}"));
-            }
-        }
-        text.push_str(OPEN);
-        text.push('\n');
-        let mut rest = self.models.len();
-        for model in self.models.values() {
-            let usable = |c: char| c.is_ascii_graphic() && c != '"' && c != '\\';
-            if !model.id.chars().all(usable) || !model.id.contains('/') {
-                return Err(bad(format!("`{}` cannot be the name of a model", model.id)));
-            }
-            rest -= 1;
-            let comma = if rest > 0 { "," } else { "" };
-            let line = compact::write(model).map_err(broken)?;
-            text.push_str(&format!("\"{}\":{line}{comma}\n", model.id));
-        }
-        text.push_str(CLOSE);
-        text.push('\n');
-        Ok(text)
-    }
-
     /// Reads the whole text of a file.
     ///
     /// # Errors

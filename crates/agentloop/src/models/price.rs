@@ -88,10 +88,6 @@ macro_rules! units {
                     _ => None,
                 }
             }
-
-            pub(super) fn letters(&self) -> impl Iterator<Item = (char, Usd)> {
-                [$(($letter, self.$field),)*].into_iter().filter_map(|(letter, usd)| Some((letter, usd?)))
-            }
         }
     };
 }

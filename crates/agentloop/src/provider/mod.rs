@@ -7,7 +7,6 @@ pub(crate) mod credential;
 mod endpoint;
 mod expand;
 mod key;
-mod listing;
 mod media;
 pub(crate) mod model;
 mod param;
@@ -34,7 +33,6 @@ use credential::{Credential, CredentialSource};
 pub use endpoint::{Bends, Endpoint};
 pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
-pub use listing::Listing;
 pub use model::{
     CodeExecutionVersion, EffortField, EmbedBody, ForcedTools, InstructionsRole, ModelRule,
     NativeSchema, Sampling, Signatures, ThinkTags, ThinkingControl,
@@ -108,8 +106,6 @@ pub struct Provider {
     pub serves: Serves,
     /// What it produces in addition to text and tool calls.
     pub makes: Vec<Feature>,
-    /// Its names in public lists of models.
-    pub listing: Listing,
     /// Its name in OpenTelemetry's conventions for generative AI, where it differs.
     pub telemetry_name: Option<Cow<'static, str>>,
     /// The transport of its requests; absent means the client's.
@@ -174,7 +170,6 @@ impl Provider {
             restrictions: Vec::new(),
             serves: Serves::ALL,
             makes: Vec::new(),
-            listing: Listing::default(),
             telemetry_name: None,
             transport: None,
             catalog: ModelCatalog::embedded(),

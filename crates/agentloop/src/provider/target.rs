@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::Provider;
+use super::credential::CredentialSource;
 use super::model::ModelTraits;
 use super::region::region_of_url;
 use crate::error::Result;
@@ -224,8 +225,11 @@ impl Target {
         &self,
         base_url: impl FnOnce() -> Option<Cow<'u, str>>,
     ) -> Option<String> {
-        let base_url = self.provider.listing.has_profiles.then(base_url)??;
-        region_of_url(&base_url)
+        // Regions have prices of their own only at Amazon.
+        match self.provider.credential {
+            CredentialSource::Aws(_) | CredentialSource::Custom(_) => region_of_url(&base_url()?),
+            _ => None,
+        }
     }
 
     /// Returns the base URL, which `resolve` determines for the first call.

@@ -249,7 +249,6 @@ impl Route<'_> {
             catalog: _,      // as above
             serves: _,
             makes: _,
-            listing: _,
             telemetry_name: _,
             transport: _,
         } = self.provider;

@@ -4,7 +4,6 @@
 //! `anthropic-*`. What its models refuse is in [`families::claude`](super::families::claude). The page of keys is named
 //! in platform.claude.com ("Get API key"), read on 2026-11-16.
 
-use super::common::names;
 use crate::provider::quirks::{BatchApi, ClientTools, FileApi, ServerToolQuirks};
 use crate::provider::{Feature, Provider};
 
@@ -34,12 +33,5 @@ impl Provider {
                 Feature::CodeExecution,
                 Feature::ServerTools,
             ])
-            .listing(|list| {
-                list.models_dev = Some("anthropic".into());
-                list.set_litellm([("anthropic", "")]);
-                // Such names choose a region or an owner.
-                list.litellm_skip = names(["*/*", "*:*"]);
-                list.has_search_price = true;
-            })
     }
 }

@@ -68,12 +68,6 @@ impl Provider {
             .clamp(Param::MaxTokens, LEAST_OUTPUT, f64::INFINITY)
         })
         .makes(MAKES)
-        .listing(|list| {
-            list.models_dev = Some("azure".into());
-            list.set_litellm([("azure", "azure/"), ("azure_ai", "azure_ai/")]);
-            list.litellm_skip = names(["eu/*", "us/*", "global/*", "global-standard/*"]);
-            list.responses_are_chat = true;
-        })
         .telemetry_name("azure.ai.openai");
         row.key = KeySource::EnvIfSet(names(["AZURE_OPENAI_API_KEY"]));
         row.credential = CredentialSource::Entra(Default::default());

@@ -12,7 +12,7 @@
 //! What a model costs depends on the region of the call, or on the geography of the inference profile that it is called through
 //! (`us.`, `eu.`, `global.`): models.dev and litellm list both.
 
-use super::common::{efforts, names, restrict};
+use super::common::{efforts, restrict};
 use crate::chat::Effort;
 use crate::models::Action;
 use crate::provider::credential::{AwsSettings, CredentialSource};
@@ -89,37 +89,6 @@ impl Provider {
                 )
                 .source("langchain-aws 1.9.1: _validate_nova_reasoning_config"),
             )
-            .listing(|list| {
-                list.models_dev = Some("amazon-bedrock".into());
-                list.set_litellm([
-                    ("bedrock", "bedrock/"),
-                    ("bedrock", ""),
-                    ("bedrock_converse", "bedrock/"),
-                    ("bedrock_converse", ""),
-                ]);
-                // Other services and contracts, and generations of models that have successors, to keep the data small.
-                list.litellm_skip = names([
-                    "*/*/*",
-                    "*@*",
-                    "invoke/*",
-                    "claude_platform/*",
-                    "*twelvelabs.*",
-                    "*multimodal-embeddings*",
-                    "*sonic*",
-                    "*ai21.j*",
-                    "*amazon.titan-text*",
-                    "*anthropic.claude-v*",
-                    "*anthropic.claude-instant*",
-                    "*anthropic.claude-3-*",
-                    "*cohere.command*",
-                    "*meta.llama2*",
-                    "*meta.llama3-2*",
-                ]);
-                // The maker of a model is part of its name.
-                list.only = names(["*.*"]);
-                list.has_profiles = true;
-                list.lacks_abilities = true;
-            })
             .telemetry_name("aws.bedrock");
         row = models().into_iter().fold(row, Provider::model);
         row.key = KeySource::EnvIfSet(vec!["AWS_BEARER_TOKEN_BEDROCK".into()]);

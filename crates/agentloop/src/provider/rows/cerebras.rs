@@ -45,9 +45,5 @@ impl Provider {
             ])
             .without_embeddings()
             .makes([Feature::Thinking])
-            .listing(|list| {
-                list.models_dev = Some("cerebras".into());
-                list.set_litellm([("cerebras", "cerebras/")]);
-            })
     }
 }

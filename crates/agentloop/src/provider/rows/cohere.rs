@@ -7,7 +7,7 @@
 //!
 //! The page of keys is named in cohere-ai/cohere-developer-experience (`about.mdx`), read on 2026-11-16.
 
-use super::common::{hosted, names, restrict};
+use super::common::{hosted, restrict};
 use crate::chat::{Effort, Protocol};
 use crate::models::{Action, Condition};
 use crate::provider::quirks::{
@@ -51,12 +51,6 @@ impl Provider {
                     .source("cohere SDK 7.3.1: types/response_format_v2.py"),
             )
             .makes([Feature::Thinking, Feature::Citations])
-            .listing(|list| {
-                list.models_dev = Some("cohere".into());
-                list.set_litellm([("cohere", ""), ("cohere_chat", "")]);
-                // Such names choose an owner.
-                list.litellm_skip = names(["*/*", "*:*"]);
-            })
     }
 }
 

@@ -22,11 +22,5 @@ impl Provider {
             .key_url("https://deepinfra.com/dash/api_keys")
             .quirks(|q| q.reasoning_echo = ReasoningEcho::ReasoningContent)
             .makes([Feature::Thinking])
-            .listing(|list| {
-                list.models_dev = Some("deepinfra".into());
-                list.set_litellm([("deepinfra", "deepinfra/")]);
-                list.litellm_is_stale = true;
-                list.lacks_abilities = true;
-            })
     }
 }

@@ -73,10 +73,6 @@ impl Provider {
             .speaks_as(messages)
             .also_responses(|row| row.quirks(|q| q.include = IncludeForm::Refused))
             .makes([Feature::Thinking, Feature::ServerTools])
-            .listing(|list| {
-                list.models_dev = Some("deepseek".into());
-                list.set_litellm([("deepseek", "deepseek/")]);
-            })
             .restriction(
                 restrict("deepseek-forced-call", Action::ThinkingOff)
                     .protocol(Protocol::OpenAiChat)

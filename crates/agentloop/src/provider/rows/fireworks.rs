@@ -39,15 +39,6 @@ impl Provider {
             .speaks(Protocol::Anthropic, "https://api.fireworks.ai/inference/v1", Auth::Bearer)
             .also_responses(|row| row.quirks(|q| q.include = IncludeForm::Refused))
             .makes([Feature::Thinking])
-            .listing(|list| {
-                list.models_dev = Some("fireworks-ai".into());
-                list.set_litellm([
-                    ("fireworks_ai", "fireworks_ai/"),
-                    ("fireworks_ai-embedding-models", "fireworks_ai/"),
-                ]);
-                list.litellm_is_stale = true;
-                list.lacks_abilities = true;
-            })
             .restriction(
                 clamp("fireworks-top-logprobs", Param::TopLogprobs, 0.0, 5.0)
                     .source("fireworks-ai SDK 1.2"),

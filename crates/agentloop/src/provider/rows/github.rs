@@ -21,6 +21,5 @@ impl Provider {
             .key_url("https://github.com/settings/personal-access-tokens/new")
             // The list is at `/catalog/models`, beside `/inference` and in a form of its own.
             .without_model_list()
-            .listing(|list| list.models_dev = Some("github-models".into()))
     }
 }

@@ -74,10 +74,6 @@ impl Provider {
         ))
         .key_url("https://aistudio.google.com/app/apikey")
         .makes(MAKES)
-        .listing(|list| {
-            list.models_dev = Some("google".into());
-            list.set_litellm([("gemini", "gemini/")]);
-        })
         .telemetry_name("gcp.gemini")
         .restriction(
             restrict(

@@ -79,10 +79,6 @@ impl Provider {
                 })
             })
             .makes([Feature::Thinking, Feature::CodeExecution, Feature::ServerTools])
-            .listing(|list| {
-                list.models_dev = Some("groq".into());
-                list.set_litellm([("groq", "groq/")]);
-            })
             .restriction(
                 restrict(
                     "groq-no-tools",

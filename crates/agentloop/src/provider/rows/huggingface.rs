@@ -23,10 +23,5 @@ impl Provider {
             .without_embeddings()
             .also_responses(|row| row.quirks(|q| q.include = IncludeForm::Refused))
             .makes([Feature::Thinking])
-            .listing(|list| {
-                list.models_dev = Some("huggingface".into());
-                list.lacks_abilities = true;
-                list.has_variants = true;
-            })
     }
 }

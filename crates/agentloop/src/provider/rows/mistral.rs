@@ -85,10 +85,6 @@ impl Provider {
                 "top_logprobs",
             ])
             .makes([Feature::Thinking])
-            .listing(|list| {
-                list.models_dev = Some("mistral".into());
-                list.set_litellm([("mistral", "mistral/")]);
-            })
             .telemetry_name("mistral_ai")
             .restriction(
                 // 400, code 3230: "Unexpected role 'user' after role 'tool'".

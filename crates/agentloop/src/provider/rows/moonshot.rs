@@ -34,9 +34,5 @@ impl Provider {
             })
             .without_embeddings()
             .makes([Feature::Thinking])
-            .listing(|list| {
-                list.models_dev = Some("moonshotai".into());
-                list.set_litellm([("moonshot", "moonshot/")]);
-            })
     }
 }

@@ -26,10 +26,5 @@ impl Provider {
                 q.embeddings.input_type = InputTypeWords::Passage;
             })
             .makes([Feature::Thinking])
-            .listing(|list| {
-                list.models_dev = Some("nvidia".into());
-                list.set_litellm([("nvidia_nim", "nvidia_nim/")]);
-                list.lacks_abilities = true;
-            })
     }
 }

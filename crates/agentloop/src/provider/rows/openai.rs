@@ -79,14 +79,7 @@ impl Provider {
                 })
                 .clamp(Param::MaxTokens, LEAST_OUTPUT, f64::INFINITY)
             })
-            .makes(MAKES)
-            .listing(|list| {
-                list.models_dev = Some("openai".into());
-                list.set_litellm([("openai", "")]);
-                // Such names choose the size of an image, or an owner.
-                list.litellm_skip = names(["*/*", "*:*"]);
-                list.responses_are_chat = true;
-            });
+            .makes(MAKES);
         gpt::extend(row)
     }
 }

@@ -49,10 +49,5 @@ impl Provider {
                 Feature::ImageOutput,
                 Feature::ServerTools,
             ])
-            .listing(|list| {
-                list.models_dev = Some("openrouter".into());
-                list.free_suffix = Some(":free".into());
-                list.has_variants = true;
-            })
     }
 }

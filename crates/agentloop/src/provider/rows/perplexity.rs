@@ -83,13 +83,7 @@ impl Provider {
                 Feature::Citations,
                 Feature::CodeExecution,
                 Feature::ServerTools,
-            ])
-            .listing(|list| {
-                list.models_dev = Some("perplexity".into());
-                list.set_litellm([("perplexity", "perplexity/")]);
-                list.litellm_is_stale = true;
-                list.is_priced_by_search = true;
-            });
+            ]);
         row.restrictions.extend(restrictions());
         row
     }

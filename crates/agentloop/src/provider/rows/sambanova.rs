@@ -20,6 +20,5 @@ impl Provider {
         hosted("sambanova", "https://api.sambanova.ai/v1", "SAMBANOVA_API_KEY")
             .key_url("https://cloud.sambanova.ai/apis")
             .makes([Feature::Thinking])
-            .listing(|list| list.set_litellm([("sambanova", "sambanova/")]))
     }
 }

@@ -62,12 +62,6 @@ impl Provider {
                 Param::Audio,
             ])
             .makes([Feature::Thinking])
-            .listing(|list| {
-                list.models_dev = Some("togetherai".into());
-                list.set_litellm([("together_ai", "together_ai/")]);
-                list.litellm_is_stale = true;
-                list.lacks_abilities = true;
-            })
             .restriction(
                 efforts("together-effort", &[], [NoEffort, Low, Medium, High])
                     .except(["*deepseek-v4-pro*"])

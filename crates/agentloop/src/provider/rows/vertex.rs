@@ -78,15 +78,6 @@ impl Provider {
             .speaks_for(["claude-*"], claude)
             .without_model_list()
             .makes(MAKES)
-            .listing(|list| {
-                list.models_dev = Some("google-vertex".into());
-                list.set_litellm([
-                    ("vertex_ai-language-models", ""),
-                    ("vertex_ai-embedding-models", ""),
-                ]);
-                // Models of other publishers have another URL or another protocol.
-                list.only = names(["gemini*", "gemma*", "text-*", "embedding*"]);
-            })
             .telemetry_name("gcp.vertex_ai")
             .restriction(
                 restrict("vertex-claude", Action::Speak(Protocol::Anthropic))

@@ -66,11 +66,6 @@ impl Provider {
                 Feature::CodeExecution,
                 Feature::ServerTools,
             ])
-            .listing(|list| {
-                list.models_dev = Some("xai".into());
-                list.set_litellm([("xai", "xai/")]);
-                list.responses_are_chat = true;
-            })
             .telemetry_name("x_ai");
         row.restrictions.extend(restrictions());
         row

@@ -6,6 +6,7 @@ use agentloop::Provider;
 use agentloop::models::{Abilities, DataFile, ModelCatalog, ModelKind};
 
 use crate::models::today;
+use crate::models::write::Content;
 
 const TEXT: &str = include_str!("../../../src/models/data.json");
 
@@ -17,7 +18,7 @@ fn it_reads_whole_in_order_and_is_not_too_large() {
     let file = DataFile::parse(TEXT).unwrap();
     assert!(TEXT.len() <= MOST, "{} bytes", TEXT.len());
     assert!(file.models.len() > 500, "{} models", file.models.len());
-    assert_eq!(file.to_text().unwrap(), TEXT, "it is written as the tool writes it");
+    assert_eq!(Content::of(file).to_text().unwrap(), TEXT, "it is written as the tool writes it");
     assert!(serde_json::from_str::<serde_json::Value>(TEXT).is_ok(), "it is JSON");
 }
 

@@ -3,6 +3,7 @@
 use agentloop::models::{DataFile, ModelCatalog};
 
 use crate::models::file;
+use crate::models::write::Content;
 
 fn catalog() -> ModelCatalog {
     let file = file(&[
@@ -79,7 +80,7 @@ fn a_profile_has_the_prices_of_its_geography() {
     ]);
     file.profiles = vec!["lab".to_owned()];
     let text = file.to_text().unwrap();
-    assert_eq!(DataFile::parse(&text).unwrap(), file);
+    assert_eq!(Content::of(DataFile::parse(&text).unwrap()), file);
     let catalog = ModelCatalog::parse(text).unwrap();
     let inputs = |model: &str, region: Option<&str>| {
         let found = match region {
@@ -149,7 +150,7 @@ fn a_whole_record_survives_the_file() {
     let vectors = r#"{"id":"lab/vectors","kind":"embedding","dimensions":3}"#;
     let unsized_vectors = r#"{"id":"lab/vectors-2","kind":"embedding"}"#;
     let file = file(&[record, vectors, unsized_vectors]);
-    assert_eq!(DataFile::parse(&file.to_text().unwrap()).unwrap(), file);
+    assert_eq!(Content::of(DataFile::parse(&file.to_text().unwrap()).unwrap()), file);
     assert_eq!(file.models["lab/all"], crate::models::record(record));
 }
 

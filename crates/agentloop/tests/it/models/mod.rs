@@ -6,10 +6,14 @@ mod laws;
 mod lookup;
 mod overrides;
 mod requests;
+#[path = "../../../../../tools/model-data/src/write.rs"]
+mod write;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use agentloop::models::{DataFile, Date, ModelData};
+use agentloop::models::{Date, ModelData};
+
+use self::write::Content;
 
 /// Noon of a day, given in days since 1970.
 fn noon(days: u64) -> SystemTime {
@@ -27,8 +31,8 @@ fn record(json: &str) -> ModelData {
 }
 
 /// A data file of these records.
-fn file(records: &[&str]) -> DataFile {
-    let mut file = DataFile::new(Date::new(2026, 11, 15).unwrap(), Vec::new());
+fn file(records: &[&str]) -> Content {
+    let mut file = Content::new(Date::new(2026, 11, 15).unwrap(), Vec::new());
     for json in records {
         file.insert(record(json));
     }

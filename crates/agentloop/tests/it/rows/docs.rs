@@ -102,34 +102,3 @@ fn the_docs_list_who_serves_which_tool() {
     }
     check("server-tools.md", "server tools", &text);
 }
-
-#[test]
-fn the_docs_list_the_names_of_providers_in_the_sources() {
-    let mut text = String::from(
-        "| provider | models.dev | litellm | only these models | variants | profiles |\n|---|---|---|---|---|---|\n",
-    );
-    for provider in Provider::all() {
-        let list = &provider.listing;
-        if list.models_dev.is_none() && list.litellm.is_empty() {
-            continue;
-        }
-        let ticked = |names: &mut dyn Iterator<Item = &str>| {
-            names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-        };
-        let mut litellm: Vec<&str> = list.litellm.iter().map(|(name, _)| name.as_ref()).collect();
-        litellm.dedup();
-        let yes = |is: bool| if is { "yes" } else { "" };
-        let _ = writeln!(
-            text,
-            "| {} | {} | {}{} | {} | {} | {} |",
-            provider.name,
-            ticked(&mut list.models_dev.as_deref().into_iter()),
-            ticked(&mut litellm.into_iter()),
-            if list.litellm_is_stale { " (completes only)" } else { "" },
-            ticked(&mut list.only.iter().map(AsRef::as_ref)),
-            yes(list.has_variants),
-            yes(list.has_profiles),
-        );
-    }
-    check("models.md", "sources", &text);
-}
