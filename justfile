@@ -83,10 +83,6 @@ soak minutes="30":
 msrv:
   cargo +1.91 check --locked -p agentloop --all-features
 
-# Checks that the documentation of every public item has an example, or that there is a reason why it needs none.
-missing-examples *crates:
-  python3 tools/missing-examples.py {{crates}}
-
 # Packages all crates, and builds each from its package.
 package:
   cargo package --locked -p agentloop-macros -p agentloop -p agentloop-sim -p agentloop-local -p agentloop-gateway -p agentloop-cli

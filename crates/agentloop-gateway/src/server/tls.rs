@@ -20,6 +20,14 @@ pub struct Tls(TlsAcceptor);
 impl Tls {
     /// Reads a certificate chain and its private key, both in PEM.
     ///
+    /// ```no_run
+    /// # fn main() -> agentloop::Result<()> {
+    /// let tls = agentloop_gateway::Tls::read("cert.pem".as_ref(), "key.pem".as_ref())?;
+    /// # drop(tls);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// When a file cannot be read, or the key does not belong to the certificate.

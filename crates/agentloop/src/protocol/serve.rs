@@ -400,6 +400,22 @@ pub fn write_error(protocol: Protocol, error: &Error) -> Bytes {
 }
 
 /// Writes an embeddings response in the requested form.
+///
+/// ```
+/// use agentloop::protocol::serve::{read_embed, write_embed};
+/// use agentloop::{AgentLoop, Protocol};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> agentloop::Result<()> {
+/// let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+/// let body = br#"{"model":"sim/embed","input":["a"]}"#;
+/// let served = read_embed(Protocol::OpenAiChat, "/v1/embeddings", body)?;
+/// let response = ai.embed(served.request).await?;
+/// let body = write_embed(&response, served.form);
+/// assert!(String::from_utf8_lossy(&body).contains("\"embedding\""));
+/// # Ok(())
+/// # }
+/// ```
 pub fn write_embed(response: &EmbedResponse, form: VectorForm) -> Bytes {
     super::embed::write(response, form)
 }

@@ -32,6 +32,7 @@ mod client;
 mod cohere;
 mod costs;
 mod dependencies;
+mod documented;
 mod encode_cost;
 mod encode_growth;
 mod error_page;

@@ -59,9 +59,9 @@ pub enum AcquireResponse {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use agentloop::middleware::{InProcess, Limit, Limits};
+/// use agentloop::middleware::{InProcess, Limit, Limits, SharedLimits};
 ///
-/// let shared = Arc::new(InProcess::default());
+/// let shared: Arc<dyn SharedLimits> = Arc::new(InProcess::default());
 /// let limit = Limit::new().requests_per_minute(60);
 /// let one = Limits::new().for_provider("openai", limit.clone()).shared_through(shared.clone());
 /// let other = Limits::new().for_provider("openai", limit).shared_through(shared);
