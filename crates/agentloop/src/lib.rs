@@ -70,7 +70,6 @@
         feature = "cohere",
         feature = "config",
         feature = "gemini",
-        feature = "gemini-interactions",
         feature = "http2",
         feature = "ollama",
         feature = "openai-chat",

@@ -152,7 +152,8 @@ mod tests {
             assert!(manifest.lines().any(|known| known.starts_with(&line)), "{feature}");
             // Bedrock needs signatures and the credentials of Amazon, which nothing else uses.
             let is_default = default.contains(&format!("\"{feature}\""));
-            assert_eq!(is_default, *protocol != Protocol::Bedrock, "{feature}");
+            let is_extra = matches!(protocol, Protocol::Bedrock | Protocol::GeminiInteractions);
+            assert_eq!(is_default, !is_extra, "{feature}");
         }
     }
 }
