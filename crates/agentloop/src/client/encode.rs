@@ -3,7 +3,7 @@
 use crate::chat::{ChatRequest, ContentPart, Draft, Warning, WarningKind};
 use crate::error::Result;
 use crate::history;
-use crate::protocol::{Call, Encoded, OutputForm, codec, output, params, restrict};
+use crate::protocol::{Call, Encoded, Forms, OutputForm, Rules, codec, output, params, restrict};
 use crate::provider::{Target, server_tools};
 
 /// Encodes a chat request, in these steps:
@@ -40,7 +40,9 @@ pub(crate) fn encode_chat(
     let restricted = restrict::apply(target, &request)?;
     let mut shaped = output::shape(target, &restricted)?;
     let mut ruled = params::apply(provider, &mut shaped)?;
-    let rules = codec.conversation_rules(provider, model, shaped.order);
+    let Forms { ids, names, thinking_as_text, state } = codec.forms(provider, model);
+    let order = shaped.order;
+    let rules = Rules { provider, model, ids, names, thinking_as_text, state, order };
     let shows = |part: &ContentPart| codec.shows(part, provider);
     let prepared = history::prepare(&shaped.request, &rules, &shows)?;
     let mut encoded = codec.encode(call, provider, model, &shaped, prepared)?;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Uri};
 use serde_json::Value;
 
-use super::conversation::{Order, Prepared, Rules, Shown, ToolNames};
+use super::conversation::{Forms, Prepared, Shown, ToolNames};
 use super::count;
 use super::embed::{self, Embedded};
 use super::output::Shaped;
@@ -103,13 +103,10 @@ pub(crate) trait Codec: Sync {
         Ok(())
     }
 
-    /// Returns the conversations that `provider` takes for `model`.
-    fn conversation_rules<'a>(
-        &self,
-        provider: &'a Provider,
-        model: &'a str,
-        order: &'a Order,
-    ) -> Rules<'a>;
+    /// Returns the forms of a conversation that `provider` takes for `model`.
+    fn forms(&self, _provider: &Provider, _model: &str) -> Forms {
+        Forms::default()
+    }
 
     /// Returns where `provider` takes a part of a tool's result.
     fn shows(&self, part: &ContentPart, provider: &Provider) -> Shown;

@@ -78,7 +78,8 @@ pub(crate) use codec::{
     Call, ChatDecoder, Codec, Decode, DecodeContext, Encoded, Flow, Frame, ModelPage,
 };
 pub(crate) use conversation::{
-    IdPattern, NamePattern, Order, Prepared, Rules, Shown, StateForm, ToolNames, is_item, is_step,
+    Forms, IdPattern, NamePattern, Order, Prepared, Rules, Shown, StateForm, ToolNames, is_item,
+    is_step,
 };
 pub(crate) use cost::ReportedCost;
 pub(crate) use embed::{Embedded, check_lengths};

@@ -26,7 +26,7 @@ use bytes::Bytes;
 #[cfg(feature = "serve")]
 use super::Call;
 use super::codec::{Codec, delegate};
-use super::{IdPattern, NamePattern, Order, Rules, StateForm};
+use super::{Forms, IdPattern, NamePattern};
 use crate::chat::ChatRequest;
 use crate::provider::Provider;
 use crate::provider::model::ModelTraits;
@@ -37,22 +37,8 @@ use crate::provider::quirks::ModelPlace;
 pub(super) struct Anthropic;
 
 impl Codec for Anthropic {
-    fn conversation_rules<'a>(
-        &self,
-        provider: &'a Provider,
-        model: &'a str,
-        order: &'a Order,
-    ) -> Rules<'a> {
-        let (ids, names) = (IdPattern::Word, NamePattern::Word128);
-        Rules {
-            provider,
-            model,
-            ids,
-            names,
-            thinking_as_text: false,
-            state: StateForm::Fields,
-            order,
-        }
+    fn forms(&self, _: &Provider, _: &str) -> Forms {
+        Forms { ids: IdPattern::Word, names: NamePattern::Word128, ..Forms::default() }
     }
 
     delegate!(shows, encode, place, decoder, models, server);

@@ -24,7 +24,7 @@ mod wire;
 use http::Uri;
 
 use super::codec::{Codec, delegate};
-use super::{IdPattern, NamePattern, Order, Rules, StateForm};
+use super::{Forms, IdPattern};
 use crate::chat::ChatRequest;
 use crate::error::Result;
 use crate::percent;
@@ -36,24 +36,12 @@ use crate::provider::quirks::ToolCallIds;
 pub(super) struct Bedrock;
 
 impl Codec for Bedrock {
-    fn conversation_rules<'a>(
-        &self,
-        provider: &'a Provider,
-        model: &'a str,
-        order: &'a Order,
-    ) -> Rules<'a> {
-        Rules {
-            provider,
-            model,
-            ids: match provider.ruled_traits(model).tool_call_ids {
-                ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
-                _ => IdPattern::Word,
-            },
-            names: NamePattern::Word64,
-            thinking_as_text: false,
-            state: StateForm::Fields,
-            order,
-        }
+    fn forms(&self, provider: &Provider, model: &str) -> Forms {
+        let ids = match provider.ruled_traits(model).tool_call_ids {
+            ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
+            _ => IdPattern::Word,
+        };
+        Forms { ids, ..Forms::default() }
     }
 
     delegate!(shows, encode, place, decoder, encode_embed, models, server);

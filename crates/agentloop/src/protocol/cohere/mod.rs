@@ -21,7 +21,7 @@ mod usage;
 mod wire;
 
 use super::codec::{Codec, delegate};
-use super::{IdPattern, NamePattern, Order, Rules, Shown, StateForm};
+use super::{Forms, Shown};
 use crate::chat::ContentPart;
 use crate::provider::Provider;
 
@@ -29,22 +29,8 @@ use crate::provider::Provider;
 pub(super) struct Cohere;
 
 impl Codec for Cohere {
-    fn conversation_rules<'a>(
-        &self,
-        provider: &'a Provider,
-        model: &'a str,
-        order: &'a Order,
-    ) -> Rules<'a> {
-        let (ids, names) = (IdPattern::Any, NamePattern::Word64);
-        Rules {
-            provider,
-            model,
-            ids,
-            names,
-            thinking_as_text: true,
-            state: StateForm::Fields,
-            order,
-        }
+    fn forms(&self, _: &Provider, _: &str) -> Forms {
+        Forms { thinking_as_text: true, ..Forms::default() }
     }
 
     fn shows(&self, part: &ContentPart, provider: &Provider) -> Shown {

@@ -34,10 +34,20 @@ pub(crate) struct Rules<'a> {
     pub(crate) order: &'a Order,
 }
 
+/// The forms of a conversation that a protocol takes: see [`Rules`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Forms {
+    pub(crate) ids: IdPattern,
+    pub(crate) names: NamePattern,
+    pub(crate) thinking_as_text: bool,
+    pub(crate) state: StateForm,
+}
+
 /// The form of the state that a protocol sends back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum StateForm {
     /// Fields of the parts.
+    #[default]
     Fields,
     /// The items of the Responses protocol.
     Items,
@@ -46,9 +56,10 @@ pub(crate) enum StateForm {
 }
 
 /// The ids of tool calls that a provider takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum IdPattern {
     /// Any text.
+    #[default]
     Any,
     /// Exactly nine letters or digits.
     NineAlphanumeric,

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 /// The names of tools that a provider takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum NamePattern {
     /// At most 64 letters, digits, `_` and `-`.
+    #[default]
     Word64,
     /// At most 128 letters, digits, `_` and `-`.
     Word128,

@@ -22,7 +22,7 @@ use http::HeaderMap;
 
 use super::codec::{Codec, delegate};
 use super::google::{error, models};
-use super::{IdPattern, NamePattern, Order, Rules, Shown, StateForm};
+use super::{Forms, NamePattern, Shown};
 use crate::chat::ContentPart;
 use crate::error::{Error, Result};
 use crate::percent;
@@ -32,22 +32,8 @@ use crate::provider::Provider;
 pub(super) struct Gemini;
 
 impl Codec for Gemini {
-    fn conversation_rules<'a>(
-        &self,
-        provider: &'a Provider,
-        model: &'a str,
-        order: &'a Order,
-    ) -> Rules<'a> {
-        let (ids, names) = (IdPattern::Any, NamePattern::Dotted128);
-        Rules {
-            provider,
-            model,
-            ids,
-            names,
-            thinking_as_text: false,
-            state: StateForm::Fields,
-            order,
-        }
+    fn forms(&self, _: &Provider, _: &str) -> Forms {
+        Forms { names: NamePattern::Dotted128, ..Forms::default() }
     }
 
     fn shows(&self, _: &ContentPart, _: &Provider) -> Shown {

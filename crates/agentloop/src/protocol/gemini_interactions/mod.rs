@@ -32,7 +32,7 @@ use http::HeaderMap;
 
 use super::codec::{Codec, delegate};
 use super::google::{error, models};
-use super::{IdPattern, NamePattern, Order, Rules, Shown, StateForm};
+use super::{Forms, NamePattern, Shown, StateForm};
 use crate::chat::ContentPart;
 use crate::error::Error;
 use crate::provider::Provider;
@@ -41,15 +41,8 @@ use crate::provider::Provider;
 pub(super) struct GeminiInteractions;
 
 impl Codec for GeminiInteractions {
-    fn conversation_rules<'a>(
-        &self,
-        provider: &'a Provider,
-        model: &'a str,
-        order: &'a Order,
-    ) -> Rules<'a> {
-        let (ids, names) = (IdPattern::Any, NamePattern::Dotted128);
-        let state = StateForm::Steps;
-        Rules { provider, model, ids, names, thinking_as_text: false, state, order }
+    fn forms(&self, _: &Provider, _: &str) -> Forms {
+        Forms { names: NamePattern::Dotted128, state: StateForm::Steps, ..Forms::default() }
     }
 
     // `FunctionResultSubcontent` of the SDK has texts, images, audio, documents and videos.

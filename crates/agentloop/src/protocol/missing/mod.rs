@@ -8,8 +8,8 @@ use super::params::Place;
 #[cfg(feature = "serve")]
 use super::serve::Serve;
 use super::{
-    Call, Codec, Decode, DecodeContext, Emitter, Encoded, Flow, Frame, IdPattern, ModelPage,
-    NamePattern, Order, Prepared, Protocol, Rules, Shown, StateForm,
+    Call, Codec, Decode, DecodeContext, Emitter, Encoded, Flow, Frame, ModelPage, Prepared,
+    Protocol, Shown,
 };
 use crate::chat::{ContentPart, EmbedRequest, Param};
 use crate::error::{Error, ErrorKind, Result};
@@ -45,24 +45,6 @@ impl Missing {
 impl Codec for Missing {
     fn check_compiled(&self) -> Result<()> {
         self.fail()
-    }
-
-    fn conversation_rules<'a>(
-        &self,
-        provider: &'a Provider,
-        model: &'a str,
-        order: &'a Order,
-    ) -> Rules<'a> {
-        let (ids, names) = (IdPattern::Any, NamePattern::Word64);
-        Rules {
-            provider,
-            model,
-            ids,
-            names,
-            thinking_as_text: false,
-            state: StateForm::Fields,
-            order,
-        }
     }
 
     fn shows(&self, _: &ContentPart, _: &Provider) -> Shown {
@@ -150,7 +132,7 @@ mod tests {
             let feature = protocol.name().replace('_', "-");
             let line = format!("{feature} = [");
             assert!(manifest.lines().any(|known| known.starts_with(&line)), "{feature}");
-            // Bedrock needs signatures and the credentials of Amazon, which nothing else uses.
+            // Bedrock needs signatures and the credentials of Amazon, and the Interactions API is asked for by name.
             let is_default = default.contains(&format!("\"{feature}\""));
             let is_extra = matches!(protocol, Protocol::Bedrock | Protocol::GeminiInteractions);
             assert_eq!(is_default, !is_extra, "{feature}");

@@ -19,8 +19,8 @@ mod tools;
 mod usage;
 mod wire;
 
+use super::Forms;
 use super::codec::{Codec, delegate};
-use super::{IdPattern, NamePattern, Order, Rules, StateForm};
 use crate::chat::ChatRequest;
 use crate::provider::Provider;
 use crate::provider::model::ModelTraits;
@@ -29,22 +29,8 @@ use crate::provider::model::ModelTraits;
 pub(super) struct Ollama;
 
 impl Codec for Ollama {
-    fn conversation_rules<'a>(
-        &self,
-        provider: &'a Provider,
-        model: &'a str,
-        order: &'a Order,
-    ) -> Rules<'a> {
-        let (ids, names) = (IdPattern::Any, NamePattern::Word64);
-        Rules {
-            provider,
-            model,
-            ids,
-            names,
-            thinking_as_text: true,
-            state: StateForm::Fields,
-            order,
-        }
+    fn forms(&self, _: &Provider, _: &str) -> Forms {
+        Forms { thinking_as_text: true, ..Forms::default() }
     }
 
     delegate!(shows, encode, place, decoder, encode_embed, models, server);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::chat::{ResponseFormat, Role, Warning, WarningKind};
 use crate::protocol::output::Shaped;
 use crate::protocol::params::ParamWriter;
-use crate::protocol::{IdPattern, NamePattern, Order, Rules, StateForm};
+use crate::protocol::{Forms, IdPattern, NamePattern, StateForm};
 use crate::provider::quirks::{JsonSchemaSupport, ReasoningEcho, ToolCallIds};
 use crate::provider::{InstructionsRole, Param, Provider};
 use crate::schema::{self, Dialect, Sent};
@@ -20,17 +20,10 @@ pub(in crate::protocol) fn system_role(shaped: &Shaped<'_>) -> &'static str {
     }
 }
 
-/// Returns the conversations that the provider takes. `items` is set for the Responses protocol, whose state is sent as
+/// Returns the forms of a conversation that the provider takes. `items` is set for the Responses protocol, whose state is sent as
 /// items.
-pub(in crate::protocol) fn conversation_rules<'a>(
-    provider: &'a Provider,
-    model: &'a str,
-    order: &'a Order,
-    items: bool,
-) -> Rules<'a> {
-    Rules {
-        provider,
-        model,
+pub(in crate::protocol) fn forms(provider: &Provider, items: bool) -> Forms {
+    Forms {
         ids: match provider.quirks.tool_call_ids {
             ToolCallIds::Any => IdPattern::Any,
             ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
@@ -38,7 +31,6 @@ pub(in crate::protocol) fn conversation_rules<'a>(
         names: NamePattern::Word64,
         thinking_as_text: !items && provider.quirks.reasoning_echo != ReasoningEcho::Never,
         state: if items { StateForm::Items } else { StateForm::Fields },
-        order,
     }
 }
 

@@ -17,11 +17,11 @@ mod tools;
 mod usage;
 mod wire;
 
+use super::Forms;
 use super::codec::{Codec, delegate};
-use super::openai::encode::conversation_rules;
+use super::openai::encode::forms;
 use super::openai::{embed, models};
 use super::params::Place;
-use super::{Order, Rules};
 use crate::chat::Param;
 use crate::provider::Provider;
 use crate::provider::quirks::ThinkingForm;
@@ -30,13 +30,8 @@ use crate::provider::quirks::ThinkingForm;
 pub(super) struct OpenAiChat;
 
 impl Codec for OpenAiChat {
-    fn conversation_rules<'a>(
-        &self,
-        provider: &'a Provider,
-        model: &'a str,
-        order: &'a Order,
-    ) -> Rules<'a> {
-        conversation_rules(provider, model, order, false)
+    fn forms(&self, provider: &Provider, _: &str) -> Forms {
+        forms(provider, false)
     }
 
     fn place(&self, provider: &Provider, param: Param) -> Place {

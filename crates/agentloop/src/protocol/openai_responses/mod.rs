@@ -18,11 +18,11 @@ mod usage;
 mod wire;
 mod wire_item;
 
+use super::Forms;
 use super::codec::{Codec, delegate};
-use super::openai::encode::conversation_rules;
+use super::openai::encode::forms;
 use super::openai::{embed, models};
 use super::params::Place;
-use super::{Order, Rules};
 use crate::chat::Param;
 use crate::provider::Provider;
 
@@ -30,13 +30,8 @@ use crate::provider::Provider;
 pub(super) struct OpenAiResponses;
 
 impl Codec for OpenAiResponses {
-    fn conversation_rules<'a>(
-        &self,
-        provider: &'a Provider,
-        model: &'a str,
-        order: &'a Order,
-    ) -> Rules<'a> {
-        conversation_rules(provider, model, order, true)
+    fn forms(&self, provider: &Provider, _: &str) -> Forms {
+        forms(provider, true)
     }
 
     fn place(&self, provider: &Provider, param: Param) -> Place {
