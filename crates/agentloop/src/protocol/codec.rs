@@ -50,6 +50,17 @@ pub(crate) struct Encoded {
 }
 
 impl Encoded {
+    /// Returns a call with a body.
+    pub(crate) fn post(
+        path: impl Into<Cow<'static, str>>,
+        headers: HeaderMap,
+        body: Bytes,
+        warnings: Vec<Warning>,
+        names: ToolNames,
+    ) -> Self {
+        Self { method: Method::POST, path: path.into(), headers, body, warnings, names }
+    }
+
     /// Returns a call without a body.
     ///
     /// # Errors

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use http::Method;
 use serde_json::{Map, json};
 
 use super::message::{Conversation, Messages};
@@ -130,20 +129,13 @@ pub(super) fn encode(
     // The messages are last, so a conversation that grows only appends to what was sent before.
     params.field("messages", &wire_messages)?;
     let warnings = std::mem::take(&mut params.warnings);
-    let path = match (place, call) {
+    let path: Cow<'static, str> = match (place, call) {
         (ModelPlace::RawPredict, _) => model_path::raw_predict(call, shaped.model).into(),
         (ModelPlace::Invoke, _) => model_path::invoke(call, shaped.model).into(),
         (_, Call::Count) => "/messages/count_tokens".into(),
         (_, Call::Chat | Call::Stream) => "/messages".into(),
     };
-    Ok(Encoded {
-        method: Method::POST,
-        path,
-        headers,
-        body: params.finish(),
-        warnings,
-        names: prepared.names,
-    })
+    Ok(Encoded::post(path, headers, params.finish(), warnings, prepared.names))
 }
 
 /// Joins instructions to one text with blank lines between them. They stay blocks when one of them has a cache marker.

@@ -3,8 +3,6 @@
 //! Sources, read on 2026-11-18: "Amazon Titan Embeddings G1 - Text" (with V2) and "Cohere Embed and Cohere Embed v4 models" of Amazon's
 //! user guide for Bedrock, and litellm of 2026-08-08 (`llms/bedrock/embed`).
 
-use http::Method;
-
 use super::model_path;
 use crate::chat::{EmbedRequest, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
@@ -68,14 +66,7 @@ pub(super) fn encode(
             }
             out.field("inputText", text)?;
             let headers = headers::build(provider, &request.extra_headers, &mut warnings)?;
-            Ok(Encoded {
-                method: Method::POST,
-                path,
-                headers,
-                body: out.finish(),
-                warnings,
-                names: ToolNames::default(),
-            })
+            Ok(Encoded::post(path, headers, out.finish(), warnings, ToolNames::default()))
         }
     }
 }

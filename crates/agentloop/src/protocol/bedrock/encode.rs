@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use http::HeaderValue;
 use http::header::ACCEPT;
-use http::{HeaderValue, Method};
 use serde_json::{Map, Value, json};
 
 use super::cache_points;
@@ -98,14 +98,7 @@ pub(super) fn encode(
         Call::Stream => ("/converse-stream", params.finish()),
         Call::Count => ("/count-tokens", counted(&params.finish())),
     };
-    Ok(Encoded {
-        method: Method::POST,
-        path: model_path(shaped.model, path).into(),
-        headers,
-        body,
-        warnings,
-        names: prepared.names,
-    })
+    Ok(Encoded::post(model_path(shaped.model, path), headers, body, warnings, prepared.names))
 }
 
 /// Wraps a request whose tokens are counted.

@@ -1,6 +1,5 @@
 //! Encodes a chat request.
 
-use http::Method;
 use serde_json::json;
 
 use super::documents::Documents;
@@ -71,14 +70,7 @@ pub(super) fn encode(
     params.field("messages", &messages)?;
     drop(messages);
     let headers = headers::of_chat(provider, shaped, stream, &mut warnings)?;
-    Ok(Encoded {
-        method: Method::POST,
-        path: "/chat".into(),
-        headers,
-        body: params.finish(),
-        warnings,
-        names: prepared.names,
-    })
+    Ok(Encoded::post("/chat", headers, params.finish(), warnings, prepared.names))
 }
 
 /// Writes the form of the text: JSON, with or without a schema.

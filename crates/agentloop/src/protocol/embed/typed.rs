@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use http::Method;
-
 use super::purpose_word;
 #[cfg(feature = "serve")]
 use super::write::VectorForm;
@@ -66,14 +64,7 @@ pub(in crate::protocol) fn encode(
     }
     out.field("texts", texts)?;
     let headers = headers::build(provider, &request.extra_headers, &mut warnings)?;
-    Ok(Encoded {
-        method: Method::POST,
-        path,
-        headers,
-        body: out.finish(),
-        warnings,
-        names: ToolNames::default(),
-    })
+    Ok(Encoded::post(path, headers, out.finish(), warnings, ToolNames::default()))
 }
 
 /// Reads such a request, as a server does.

@@ -1,6 +1,5 @@
 //! Counts the tokens of a request. Only this protocol has its own form for it: the chat request, wrapped.
 
-use http::Method;
 use serde_json::Value;
 
 use super::{encode, model_name, model_path};
@@ -29,14 +28,7 @@ pub(super) fn encode(
         out.finish()
     };
     let headers = headers::of_chat(provider, shaped, false, &mut warnings)?;
-    Ok(Encoded {
-        method: Method::POST,
-        path: model_path(model, "countTokens").into(),
-        headers,
-        body,
-        warnings,
-        names,
-    })
+    Ok(Encoded::post(model_path(model, "countTokens"), headers, body, warnings, names))
 }
 
 /// A request with its model.

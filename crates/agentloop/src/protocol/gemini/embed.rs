@@ -1,6 +1,5 @@
 //! Asks for embeddings.
 
-use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::{model_name, model_path};
@@ -90,14 +89,7 @@ fn call(
     mut warnings: Vec<Warning>,
 ) -> Result<Encoded> {
     let headers = headers::build(provider, &request.extra_headers, &mut warnings)?;
-    Ok(Encoded {
-        method: Method::POST,
-        path: path.into(),
-        headers,
-        body: out.finish(),
-        warnings,
-        names: ToolNames::default(),
-    })
+    Ok(Encoded::post(path, headers, out.finish(), warnings, ToolNames::default()))
 }
 
 /// Returns whether a model of Vertex has no method `embedContent`.

@@ -1,6 +1,5 @@
 //! Encodes a chat request.
 
-use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::message::Conversation;
@@ -35,14 +34,7 @@ pub(super) fn encode(
     }
     let (body, mut warnings, names) = body(provider, model, shaped, prepared)?;
     let headers = headers::of_chat(provider, shaped, stream, &mut warnings)?;
-    Ok(Encoded {
-        method: Method::POST,
-        path: path.into(),
-        headers,
-        body: body.finish(),
-        warnings,
-        names,
-    })
+    Ok(Encoded::post(path, headers, body.finish(), warnings, names))
 }
 
 /// Encodes the body. The messages are last, so a conversation that grows only appends to what was sent before.

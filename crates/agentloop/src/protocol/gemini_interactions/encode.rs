@@ -1,6 +1,5 @@
 //! Encodes a chat request.
 
-use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::message::Conversation;
@@ -88,14 +87,7 @@ pub(super) fn encode(
     params.field("input", &steps)?;
     drop(steps);
     let headers = headers::of_chat(provider, shaped, stream, &mut warnings)?;
-    Ok(Encoded {
-        method: Method::POST,
-        path: "/interactions".into(),
-        headers,
-        body: params.finish(),
-        warnings,
-        names: prepared.names,
-    })
+    Ok(Encoded::post("/interactions", headers, params.finish(), warnings, prepared.names))
 }
 
 /// Returns the id of a model, whose name may include its kind elsewhere.

@@ -1,7 +1,5 @@
 //! Asks for embeddings.
 
-use http::Method;
-
 use super::encode::with_options;
 use super::path;
 use crate::chat::{EmbedRequest, Warning, WarningKind};
@@ -43,12 +41,11 @@ pub(super) fn encode(
     }
     out.field("input", texts)?;
     let headers = headers::build(provider, &request.extra_headers, &mut warnings)?;
-    Ok(Encoded {
-        method: Method::POST,
-        path: path(provider, "/embed"),
+    Ok(Encoded::post(
+        path(provider, "/embed"),
         headers,
-        body: out.finish(),
+        out.finish(),
         warnings,
-        names: ToolNames::default(),
-    })
+        ToolNames::default(),
+    ))
 }

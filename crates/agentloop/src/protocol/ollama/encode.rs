@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use http::Method;
 use serde_json::{Map, Value};
 
 use super::message::Messages;
@@ -65,14 +64,7 @@ pub(super) fn encode(
     params.field("messages", &messages)?;
     drop(messages);
     let headers = headers::of_chat(provider, shaped, stream, &mut warnings)?;
-    Ok(Encoded {
-        method: Method::POST,
-        path: path(provider, "/chat"),
-        headers,
-        body: params.finish(),
-        warnings,
-        names: prepared.names,
-    })
+    Ok(Encoded::post(path(provider, "/chat"), headers, params.finish(), warnings, prepared.names))
 }
 
 /// Moves the options that the caller wrote beside `options` into it. One that is in both places stays as it is there.

@@ -1,6 +1,6 @@
 //! Asks for embeddings.
 
-use http::Method;
+use std::borrow::Cow;
 
 use crate::chat::{EmbedRequest, Warning, WarningKind};
 use crate::error::Result;
@@ -54,14 +54,8 @@ pub(in crate::protocol) fn encode(
     let mut warnings = body.warnings;
     let headers = headers::build(provider, &request.extra_headers, &mut warnings)?;
     let path = quirks.path.as_deref().map(|path| format!("/{}", path.trim_start_matches('/')));
-    Ok(Encoded {
-        method: Method::POST,
-        path: path.map_or_else(|| own_path.into(), Into::into),
-        headers,
-        body: body.out.finish(),
-        warnings,
-        names: ToolNames::default(),
-    })
+    let path = path.map_or(Cow::Borrowed(own_path), Cow::Owned);
+    Ok(Encoded::post(path, headers, body.out.finish(), warnings, ToolNames::default()))
 }
 
 /// The body while it is written.

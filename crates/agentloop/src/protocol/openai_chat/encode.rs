@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use http::Method;
 use serde_json::json;
 
 use super::image_output;
@@ -70,14 +69,7 @@ pub(super) fn encode(
             .encode()?;
     params.field("messages", &messages)?;
     let headers = headers::of_chat(provider, shaped, stream, &mut warnings)?;
-    Ok(Encoded {
-        method: Method::POST,
-        path: "/chat/completions".into(),
-        headers,
-        body: params.finish(),
-        warnings,
-        names: prepared.names,
-    })
+    Ok(Encoded::post("/chat/completions", headers, params.finish(), warnings, prepared.names))
 }
 
 /// Writes how tokens are chosen and when to stop.

@@ -1,6 +1,5 @@
 //! Encodes a chat request.
 
-use http::Method;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -62,14 +61,7 @@ pub(super) fn encode(
     params.field("input", &items)?;
     let headers = headers::of_chat(provider, shaped, stream, &mut warnings)?;
     let path = if call == Call::Count { "/responses/input_tokens" } else { "/responses" };
-    Ok(Encoded {
-        method: Method::POST,
-        path: path.into(),
-        headers,
-        body: params.finish(),
-        warnings,
-        names: prepared.names,
-    })
+    Ok(Encoded::post(path, headers, params.finish(), warnings, prepared.names))
 }
 
 /// Writes how tokens are chosen, and the labels of the request.

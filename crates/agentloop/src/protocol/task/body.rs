@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use http::HeaderValue;
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderValue, Method};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -171,7 +171,7 @@ impl<'a> TaskBody<'a> {
             }
         };
         let names = ToolNames::default();
-        Ok(Encoded { method: Method::POST, path: path.into(), headers, body, warnings, names })
+        Ok(Encoded::post(path, headers, body, warnings, names))
     }
 }
 
