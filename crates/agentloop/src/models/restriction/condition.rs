@@ -123,7 +123,8 @@ impl Condition {
     }
 }
 
-fn is_thinking_requested(request: &ChatRequest) -> bool {
+/// Returns whether a request turns thinking on, in any form.
+pub(crate) fn is_thinking_requested(request: &ChatRequest) -> bool {
     let thinking = request.thinking.unwrap_or_default();
     match thinking.enabled {
         Some(enabled) => enabled,

@@ -22,6 +22,7 @@ pub use action::Action;
 pub(crate) use check::TEXTS;
 pub(crate) use check::{MAX_PATH_NAMES, check_range, is_path};
 pub use condition::Condition;
+pub(crate) use condition::is_thinking_requested;
 
 use super::pattern;
 use crate::chat::Protocol;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::chat::{ChatRequest, Effort, WarningKind};
 use crate::error::Result;
-pub(super) use crate::protocol::blocks::thinking::is_requested;
+pub(super) use crate::models::restriction::is_thinking_requested as is_requested;
 use crate::protocol::blocks::thinking::{Plan, by_budget, is_off, is_refused};
 use crate::protocol::blocks::tools::Forced;
 use crate::protocol::params::ParamWriter;

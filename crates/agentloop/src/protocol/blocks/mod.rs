@@ -3,5 +3,7 @@
 pub(super) mod input;
 pub(super) mod message;
 pub(super) mod sampling;
+#[cfg(feature = "serve")]
+pub(super) mod serve;
 pub(super) mod thinking;
 pub(super) mod tools;

@@ -64,18 +64,6 @@ impl Plan {
     }
 }
 
-/// Returns whether the request turns thinking on, in any form.
-pub(in crate::protocol) fn is_requested(request: &ChatRequest) -> bool {
-    let thinking = request.thinking.unwrap_or_default();
-    match thinking.enabled {
-        Some(enabled) => enabled,
-        None => {
-            thinking.budget_tokens.is_some()
-                || request.reasoning_effort.is_some_and(|effort| effort != Effort::None)
-        }
-    }
-}
-
 /// Returns whether the request turns thinking off.
 pub(in crate::protocol) fn is_off(request: &ChatRequest) -> bool {
     match request.thinking.unwrap_or_default().enabled {

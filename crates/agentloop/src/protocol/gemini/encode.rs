@@ -9,6 +9,7 @@ use crate::chat::{
     WarningKind,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::google::instructions::instructions;
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{Extra, ParamWriter};
 use crate::protocol::{Call, Encoded, Prepared, ToolNames, headers};
@@ -84,24 +85,6 @@ pub(super) fn body<'a>(
     params.field("contents", &contents)?;
     drop(contents);
     Ok((params, warnings, prepared.names))
-}
-
-/// Returns the texts of the instructions.
-fn instructions(messages: &[ChatMessage], warnings: &mut Vec<Warning>) -> Vec<String> {
-    let mut texts = Vec::new();
-    for (at, message) in messages.iter().enumerate() {
-        if message.role != Role::System {
-            continue;
-        }
-        if message.parts().iter().any(|part| !matches!(part, ContentPart::Text(_))) {
-            let what = format!("messages[{at}]");
-            let why = format!("{what}: instructions must be text; other parts are left out");
-            warnings.push(Warning::new(WarningKind::Dropped, what, why));
-        }
-        texts.push(message.text());
-    }
-    texts.retain(|text| !text.is_empty());
-    texts
 }
 
 /// Returns the messages, with the instructions before the first words of the user.

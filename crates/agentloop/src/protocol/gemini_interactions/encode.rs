@@ -5,11 +5,10 @@ use serde_json::{Map, Value, json};
 use super::message::Conversation;
 use super::params::place;
 use super::{thinking, tools};
-use crate::chat::{
-    ChatMessage, ChatRequest, ContentPart, ResponseFormat, Role, Warning, WarningKind,
-};
+use crate::chat::{ChatRequest, ResponseFormat, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::codec::no_count;
+use crate::protocol::google::instructions::instructions;
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{Extra, ParamWriter, Place};
 use crate::protocol::{Call, Encoded, Prepared, headers};
@@ -93,24 +92,6 @@ pub(super) fn encode(
 /// Returns the id of a model, whose name may include its kind elsewhere.
 fn model_id(model: &str) -> &str {
     model.strip_prefix("models/").unwrap_or(model)
-}
-
-/// Returns the texts of the instructions.
-fn instructions(messages: &[ChatMessage], warnings: &mut Vec<Warning>) -> Vec<String> {
-    let mut texts = Vec::new();
-    for (at, message) in messages.iter().enumerate() {
-        if message.role != Role::System {
-            continue;
-        }
-        if message.parts().iter().any(|part| !matches!(part, ContentPart::Text(_))) {
-            let what = format!("messages[{at}]");
-            let why = format!("{what}: instructions must be text; other parts are left out");
-            warnings.push(Warning::new(WarningKind::Dropped, what, why));
-        }
-        texts.push(message.text());
-    }
-    texts.retain(|text| !text.is_empty());
-    texts
 }
 
 /// Writes how tokens are chosen and when to stop.

@@ -1,7 +1,8 @@
-//! What Google's two protocols share: errors, the list of models, media, levels of thinking, and how arguments and schemas are written.
+//! What Google's two protocols share: errors, instructions, the list of models, media, levels of thinking, and how arguments and schemas are written.
 
 pub(super) mod arguments;
 pub(super) mod error;
+pub(super) mod instructions;
 pub(super) mod media;
 pub(super) mod models;
 pub(super) mod offsets;

@@ -9,6 +9,7 @@ use crate::chat::{
     CacheControl, CodeExecutionPart, ContentPart, OpaquePart, ProviderState, RedactedThinkingPart,
     ServerToolCallPart, TextPart, ThinkingPart, ToolCallPart,
 };
+use crate::protocol::blocks::serve::search_result;
 use crate::protocol::serve::known::{Read, Take as _, Wrong};
 use crate::protocol::serve::notes::Notes;
 
@@ -86,16 +87,6 @@ pub(super) fn input(
             return Ok(None);
         }
     }))
-}
-
-/// Returns the text of a search result: its title, its source and its content.
-fn search_result(fields: &mut Fields) -> Read<String> {
-    let mut lines: Vec<String> =
-        [fields.text("title")?, fields.text("source")?].into_iter().flatten().collect();
-    for block in fields.list("content")?.unwrap_or_default() {
-        lines.extend(block.get("text").and_then(Value::as_str).map(str::to_owned));
-    }
-    Ok(lines.join("\n"))
 }
 
 /// Reads a block of an earlier response. What only its provider understands is kept as it is. A marker that the part has no

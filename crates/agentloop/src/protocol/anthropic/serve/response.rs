@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 use super::super::citations;
 use super::server_tools;
 use crate::calendar;
-use crate::chat::{ChatResponse, FinishReason, ResponsePart, ToolCallPart, Usage};
+use crate::chat::{ChatResponse, FinishReason, ResponsePart, Usage};
 use crate::error::{Error, ErrorKind};
 use crate::models::ModelInfo;
+use crate::protocol::blocks::serve::input_object;
 
 fn bytes(value: &Value) -> Bytes {
     Bytes::from(value.to_string())
@@ -123,17 +124,6 @@ pub(super) fn block(part: &ResponsePart) -> Option<Value> {
         ResponsePart::File(_) => return None,
         other => return server_tools::block(other),
     })
-}
-
-/// Returns the arguments of a call as the object that the wire requires. Anything else is put into a field, as in requests.
-fn input_object(call: &ToolCallPart) -> Value {
-    match call.parse::<Value>() {
-        Ok(Value::Object(input)) => Value::Object(input),
-        Ok(Value::Null) => json!({}),
-        Ok(other) => json!({ "_raw": other }),
-        // Not JSON: as text, so a complete response and a stream have the same arguments.
-        Err(_) => json!(call.arguments),
-    }
 }
 
 /// Returns the fields beside those of every call, which the caller sends back with it. State of another API stays out.

@@ -12,6 +12,7 @@ use crate::chat::{
     ThinkingPart, ToolCallPart,
 };
 use crate::media::{DataUrl, MediaKind};
+use crate::protocol::blocks::serve::search_result;
 use crate::protocol::serve::known::{Read, Take as _, Wrong};
 use crate::protocol::serve::notes::Notes;
 
@@ -112,16 +113,6 @@ pub(super) fn input(
     };
     parts.push(part);
     Ok(())
-}
-
-/// Returns the text of a search result: its title, its source and its content.
-fn search_result(fields: &mut Fields) -> Read<String> {
-    let mut lines: Vec<String> =
-        [fields.text("title")?, fields.text("source")?].into_iter().flatten().collect();
-    for block in fields.list("content")?.unwrap_or_default() {
-        lines.extend(block.get("text").and_then(Value::as_str).map(str::to_owned));
-    }
-    Ok(lines.join("\n"))
 }
 
 /// Where a medium is.

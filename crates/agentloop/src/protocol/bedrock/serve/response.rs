@@ -5,9 +5,10 @@ use serde_json::{Map, Value, json};
 
 use super::super::citations;
 use super::blocks::wrap;
-use crate::chat::{ChatResponse, FinishReason, ImagePart, ResponsePart, ToolCallPart, Usage};
+use crate::chat::{ChatResponse, FinishReason, ImagePart, ResponsePart, Usage};
 use crate::error::{Error, ErrorKind};
 use crate::models::ModelInfo;
+use crate::protocol::blocks::serve::input_object;
 
 fn bytes(value: &Value) -> Bytes {
     Bytes::from(value.to_string())
@@ -85,7 +86,7 @@ pub(super) fn block(part: &ResponsePart) -> Option<Value> {
             let mut fields = state(part);
             fields.insert("toolUseId".to_owned(), json!(call.id));
             fields.insert("name".to_owned(), json!(call.name));
-            fields.insert("input".to_owned(), input(call));
+            fields.insert("input".to_owned(), input_object(call));
             json!({ "toolUse": fields })
         }
         ResponsePart::Thinking(part) => {
@@ -161,17 +162,6 @@ pub(super) fn image_source(image: &ImagePart) -> Value {
     match &image.url {
         Some(url) if image.data.is_empty() => json!({ "s3Location": { "uri": url } }),
         _ => json!({ "bytes": image.data }),
-    }
-}
-
-/// Returns the arguments of a call as the object that the wire requires. Anything else is put into a field, as in requests.
-fn input(call: &ToolCallPart) -> Value {
-    match call.parse::<Value>() {
-        Ok(Value::Object(input)) => Value::Object(input),
-        Ok(Value::Null) => json!({}),
-        Ok(other) => json!({ "_raw": other }),
-        // Not JSON: as text, so a complete response and a stream have the same arguments.
-        Err(_) => json!(call.arguments),
     }
 }
 
