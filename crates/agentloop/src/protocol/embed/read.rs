@@ -19,23 +19,17 @@ use crate::provider::quirks::EmbeddingEncoding;
 const KINDS: [&str; 7] = ["float", "float_", "base64", "int8", "uint8", "binary", "ubinary"];
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Wire<'a> {
-    #[serde(borrow)]
     model: Text<'a>,
     /// A list of objects, each with its place and its vector.
-    #[serde(borrow)]
     data: Option<Many<Item<'a>>>,
     /// A list of vectors or of objects that hold them, or an object of such lists by the kind of number.
-    #[serde(borrow)]
     embeddings: Option<&'a RawValue>,
     /// One vector, or an object that holds it.
-    #[serde(borrow)]
     embedding: Option<&'a RawValue>,
     /// A list of objects that hold an object that holds the vector.
-    #[serde(borrow)]
     predictions: Option<Many<Prediction<'a>>>,
-    #[serde(borrow)]
     usage: Object<Usage<'a>>,
     #[serde(rename = "usageMetadata")]
     usage_metadata: Object<UsageMetadata>,
@@ -44,7 +38,6 @@ struct Wire<'a> {
     /// Of Amazon's Titan models.
     #[serde(rename = "inputTextTokenCount")]
     input_text_token_count: Int,
-    #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 

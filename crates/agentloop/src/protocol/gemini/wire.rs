@@ -73,66 +73,47 @@ pub(super) struct Content<'a> {
 fill!(Content { ; "parts" => parts });
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct FunctionCall<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) args: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) partial_args: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) will_continue: Option<&'a RawValue>,
 }
 
 /// Bytes, or where they are.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Blob<'a> {
-    #[serde(borrow)]
     pub(super) mime_type: Text<'a>,
-    #[serde(borrow)]
     pub(super) data: Text<'a>,
-    #[serde(borrow)]
     pub(super) file_uri: Text<'a>,
-    #[serde(borrow)]
     pub(super) display_name: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Code<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) language: Text<'a>,
-    #[serde(borrow)]
     pub(super) code: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct CodeResult<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) outcome: Text<'a>,
-    #[serde(borrow)]
     pub(super) output: Text<'a>,
 }
 
 /// A call of one of the provider's own tools, or its result.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Tool<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) tool_type: Text<'a>,
-    #[serde(borrow)]
     pub(super) args: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) response: Option<&'a RawValue>,
 }

@@ -12,48 +12,36 @@ use crate::protocol::task::{Reader, TaskDecoded, WireUsage};
 const SNIFFED: usize = 64;
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Wire<'a> {
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     output_format: Text<'a>,
-    #[serde(borrow)]
     data: Option<Many<Item<'a>>>,
-    #[serde(borrow)]
     usage: Object<WireUsage<'a>>,
-    #[serde(borrow)]
     predictions: Option<Many<Prediction<'a>>>,
-    #[serde(borrow)]
     candidates: Option<Many<Candidate<'a>>>,
-    #[serde(borrow, rename = "modelVersion")]
+    #[serde(rename = "modelVersion")]
     model_version: Text<'a>,
-    #[serde(borrow, rename = "promptFeedback")]
+    #[serde(rename = "promptFeedback")]
     prompt_feedback: Object<Feedback<'a>>,
-    #[serde(borrow, rename = "usageMetadata")]
+    #[serde(rename = "usageMetadata")]
     usage_metadata: Object<Metadata<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Item<'a> {
-    #[serde(borrow)]
     b64_json: Text<'a>,
-    #[serde(borrow)]
     url: Text<'a>,
-    #[serde(borrow)]
     revised_prompt: Text<'a>,
     respect_moderation: Flag,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Prediction<'a> {
-    #[serde(borrow)]
     bytes_base64_encoded: Text<'a>,
-    #[serde(borrow)]
     mime_type: Text<'a>,
-    #[serde(borrow)]
     rai_filtered_reason: Text<'a>,
 }
 

@@ -11,13 +11,10 @@ use crate::protocol::lenient::{Float, Many, Object, Text};
 use crate::protocol::task::{Reader, TaskDecoded, WireUsage};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Wire<'a> {
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     results: Option<Many<Item<'a>>>,
-    #[serde(borrow)]
     usage: Object<WireUsage<'a>>,
 }
 

@@ -198,13 +198,10 @@ pub(super) struct WireCustom<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct WireAudio<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) data: Text<'a>,
-    #[serde(borrow)]
     pub(super) transcript: Text<'a>,
     pub(super) expires_at: Int,
 }
@@ -222,19 +219,14 @@ pub(super) enum Content<'a> {
 
 /// A piece of a `content` that is a list.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ContentChunk<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
-    #[serde(borrow)]
     pub(super) refusal: Text<'a>,
-    #[serde(borrow)]
     pub(super) thinking: Thoughts<'a>,
-    #[serde(borrow)]
     pub(super) signature: Text<'a>,
-    #[serde(borrow)]
     pub(super) image_url: Option<&'a RawValue>,
     /// The piece unchanged. `None` for plain text.
     #[serde(skip)]

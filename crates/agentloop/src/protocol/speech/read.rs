@@ -12,19 +12,15 @@ use crate::protocol::lenient::{Many, Object, Text};
 use crate::protocol::task::{Reader, TaskDecoded, WireUsage, is_object};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Wire<'a> {
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     audio_data: Text<'a>,
-    #[serde(borrow)]
     usage: Object<WireUsage<'a>>,
-    #[serde(borrow)]
     candidates: Option<Many<Candidate<'a>>>,
-    #[serde(borrow, rename = "modelVersion")]
+    #[serde(rename = "modelVersion")]
     model_version: Text<'a>,
-    #[serde(borrow, rename = "usageMetadata")]
+    #[serde(rename = "usageMetadata")]
     usage_metadata: Object<Metadata<'a>>,
 }
 

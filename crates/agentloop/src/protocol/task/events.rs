@@ -35,36 +35,23 @@ pub(crate) struct TaskDecoder {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Head<'a> {
-    #[serde(borrow)]
     r#type: Text<'a>,
-    #[serde(borrow)]
     object: Text<'a>,
-    #[serde(borrow)]
     delta: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     audio: Text<'a>,
-    #[serde(borrow)]
     audio_data: Text<'a>,
-    #[serde(borrow)]
     b64: Text<'a>,
-    #[serde(borrow)]
     b64_json: Text<'a>,
-    #[serde(borrow)]
     output_format: Text<'a>,
     partial_image_index: Int,
-    #[serde(borrow)]
     audio_language: Text<'a>,
-    #[serde(borrow)]
     speaker: Text<'a>,
     start: Float,
     end: Float,
-    #[serde(borrow)]
     usage: Object<WireUsage<'a>>,
-    #[serde(borrow)]
     error: Option<&'a serde_json::value::RawValue>,
 }
 

@@ -14,22 +14,15 @@ use crate::provider::quirks::TranscriptionForm;
 
 /// A transcript as providers write it, complete or in the last event of a stream.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::protocol) struct Wire<'a> {
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     pub(in crate::protocol) text: Text<'a>,
-    #[serde(borrow)]
     language: Text<'a>,
-    #[serde(borrow)]
     languages: Option<Many<Language<'a>>>,
     duration: Float,
-    #[serde(borrow)]
     segments: Option<Many<Segment<'a>>>,
-    #[serde(borrow)]
     words: Option<Many<Word<'a>>>,
-    #[serde(borrow)]
     usage: Object<WireUsage<'a>>,
 }
 
@@ -43,15 +36,12 @@ struct Language<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Segment<'a> {
-    #[serde(borrow)]
     text: Text<'a>,
     start: Float,
     end: Float,
-    #[serde(borrow)]
     speaker: Text<'a>,
-    #[serde(borrow)]
     speaker_id: Text<'a>,
 }
 
