@@ -6,6 +6,7 @@ use agentloop::models::{ModelData, ModelKind, Price, UnitPrices};
 use agentloop::{Effort, Provider, Usd};
 use serde_json::value::RawValue;
 
+use crate::listing::Listing;
 use crate::{money, providers};
 
 /// By `provider/model` in small letters.

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml::Spanned;
 
+use crate::listing::Listing;
 use crate::{money, providers};
 
 /// By `provider/model` in small letters.
