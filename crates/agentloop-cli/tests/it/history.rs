@@ -409,7 +409,8 @@ fn a_run_that_is_killed_keeps_its_finished_steps() {
     child.wait().unwrap();
     assert_eq!(stored["messages"][1]["response"]["state"], "complete", "{stored}");
     assert_eq!(stored["messages"][2]["message"]["tool_call_id"], "call_1", "{stored}");
-    assert_eq!(stored["messages"][2]["message"]["content"], "4", "{stored}");
+    let result = stored["messages"][2]["message"]["content"].as_str().unwrap();
+    assert!(result.contains("\"utc\""), "{stored}");
     assert_eq!(stored["messages"][3]["response"]["state"], "running", "{stored}");
 }
 

@@ -20,7 +20,7 @@ fn text_goes_to_stdout_and_tool_progress_to_stderr() {
     --- stderr
     tool: sum is running
     tool: sum completed in 0 ms: 14
-    note: finished: 2 steps, 10 tokens, 0 ms
+    note: finished: 2 steps, 9 tokens, 0 ms
     "#);
 }
 

@@ -106,7 +106,11 @@ fn tools_that_ran_before_the_wait_do_not_run_again() {
         &format!("run --config local.toml --resume run.json {tools} --allow read_file"),
     );
     assert_eq!((second.code, second.stdout.as_str()), (Some(0), "All done.\n"), "{second}");
-    for line in ["read_file (Reading README.md) completed", "time completed", "finished: 3 steps"] {
+    for line in [
+        "read_file (Reading README.md) completed",
+        "tool: time ({\"offset\":\"+02:00\"}) completed",
+        "finished: 3 steps",
+    ] {
         assert_eq!(second.stderr.matches(line).count(), 1, "{line}: {second}");
     }
 }

@@ -81,7 +81,7 @@ fn the_last_line_of_a_run_counts_all_steps() {
     insta::assert_snapshot!(run.screen(), @"
     tool: sum completed in N s: 14
     sum says: 14
-    finished · 2 steps · sim/tools · 3 tokens in · 5 out · N s
+    finished · 2 steps · sim/tools · 3 tokens in · 4 out · N s
     ");
 }
 
