@@ -2,55 +2,36 @@
 
 use std::time::Duration;
 
+use jiff::civil::{Date, DateTime, date};
+use jiff::{SignedDuration, Timestamp};
+
 /// The milliseconds of a day.
 pub(crate) const DAY_MS: i64 = 86_400_000;
 
+/// The first day of Unix time.
+const EPOCH: Date = date(1970, 1, 1);
+
 /// Formats a time in milliseconds of Unix time as RFC 3339.
 pub(crate) fn format_utc(time: i64) -> String {
-    let seconds = time.rem_euclid(DAY_MS) / 1_000;
-    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    format!("{}T{hour:02}:{minute:02}:{second:02}Z", format_day(time))
+    civil_time(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Formats the day of a time in milliseconds of Unix time.
 pub(crate) fn format_day(time: i64) -> String {
-    let days = time.div_euclid(DAY_MS);
-    // The civil date of a day number, by Howard Hinnant's `civil_from_days`.
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = year + era * 400 + next;
-    format!("{year:04}-{month:02}-{day:02}")
+    civil_time(time).date().to_string()
+}
+
+/// Returns a time in milliseconds of Unix time in the calendar, in whole seconds. A time beyond the years of four digits is the last one.
+fn civil_time(time: i64) -> DateTime {
+    EPOCH.at(0, 0, 0, 0).saturating_add(SignedDuration::from_secs(time.div_euclid(1_000)))
 }
 
 /// Reads a day such as 2026-11-16. Returns its first millisecond in Unix time.
 pub(crate) fn parse_day(text: &str) -> Result<i64, String> {
-    let wrong = || "write a day as 2026-11-16".to_owned();
-    let numbers: Vec<i64> = text
-        .split('-')
-        .zip([4, 2, 2])
-        .filter(|(part, digits)| part.len() == *digits && part.bytes().all(|b| b.is_ascii_digit()))
-        .filter_map(|(part, _)| part.parse().ok())
-        .collect();
-    let &[year, month, day] = numbers.as_slice() else { return Err(wrong()) };
-    if text.len() != "2026-11-16".len() || !(1970..=9_999).contains(&year) {
-        return Err(wrong());
-    }
-    // The day number of a civil date, by Howard Hinnant's `days_from_civil`. Years begin in March.
-    let (shifted_year, shifted_month) =
-        if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leap_days = shifted_year / 4 - shifted_year / 100 + shifted_year / 400;
-    let days = 365 * shifted_year + leap_days + (153 * shifted_month + 2) / 5 + day - 1 - 719_468;
-    let time = days * DAY_MS;
-    // A day that does not exist, such as February 30, becomes another one.
-    match format_day(time) == text {
-        true => Ok(time),
-        false => Err(format!("there is no day {text}")),
-    }
+    let is_typed = |day: &Date| *day >= EPOCH && day.to_string() == text;
+    let day = Date::strptime("%Y-%m-%d", text).ok().filter(is_typed);
+    let day = day.ok_or_else(|| format!("there is no day {text}; write a day as 2026-11-16"))?;
+    Ok(day.duration_since(EPOCH).as_secs() * 1_000)
 }
 
 /// Reads an age such as 30d.
@@ -70,7 +51,7 @@ pub(crate) fn parse_age(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs(seconds))
 }
 
-/// A moment as it is typed: an age such as 7d, or a day.
+/// A moment as it is typed: an age such as 7d, a day, or a time with its offset from UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// This long ago.
@@ -81,6 +62,9 @@ pub(crate) enum Moment {
 
 impl Moment {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if let Ok(time) = text.parse::<Timestamp>() {
+            return Ok(Self::At(time.as_millisecond()));
+        }
         if text.contains('-') {
             return parse_day(text).map(Self::At);
         }
@@ -112,6 +96,9 @@ mod tests {
         assert_eq!(format_utc(951_782_400_000), "2000-02-29T00:00:00Z");
         assert_eq!(format_utc(1_794_796_859_123), "2026-11-16T02:40:59Z");
         assert_eq!(format_utc(-1), "1969-12-31T23:59:59Z");
+        // A file of somebody else may have any number.
+        assert_eq!(format_utc(i64::MAX), "9999-12-31T23:59:59Z");
+        assert_eq!(format_day(i64::MIN), "-009999-01-01");
     }
 
     #[test]
@@ -131,6 +118,11 @@ mod tests {
             "1969-12-31",
             "+026-01-01",
             "2026-01-0é",
+            "20260101",
+            "2026-02-31",
+            "2026-01-01T00:00:00Z",
+            " 2026-01-01",
+            "10000-01-01",
         ] {
             assert!(parse_day(wrong).is_err(), "{wrong}");
         }
@@ -162,7 +154,11 @@ mod tests {
         assert_eq!(resolve("7d"), parse_day("2026-11-09"));
         assert_eq!(resolve("2026-11-01"), parse_day("2026-11-01"));
         assert_eq!(resolve("1000000000y"), Ok(now - i64::MAX));
-        for wrong in ["yesterday", "", "2026-11-31", "7"] {
+        assert_eq!(resolve("2026-11-16T02:00:00+02:00"), Ok(now));
+        assert_eq!(resolve("2026-11-15T23:59:59.999Z"), Ok(now - 1));
+        for wrong in
+            ["yesterday", "", "2026-11-31", "2026-11-31T00:00:00Z", "2026-11-16T02:00", "7"]
+        {
             assert!(resolve(wrong).is_err(), "{wrong}");
         }
     }

@@ -100,6 +100,7 @@ fn sums_can_be_filtered_and_printed_as_json_and_csv() {
         ("--provider openai", 3),
         ("--model openai/gpt-5 --key ci", 2),
         ("--until 2026-11-16", 1),
+        ("--until 2026-11-16T02:00:00+02:00", 1),
     ] {
         let json = run(&home, &format!("usage --since 2026-11-01 --json {filter}")).json();
         assert_eq!(json["total"]["calls"], calls, "{filter}");

@@ -1,14 +1,13 @@
 //! The simulated providers of the tour.
 
 use std::sync::Mutex;
-use std::time::SystemTime;
 
 use agentloop::middleware::Fallback;
-use agentloop::models::Date;
 use agentloop::{AgentLoop, ChatResponse, Provider};
 
 use crate::failure::Failure;
 use crate::simulator::{Faults, Script, Server, Simulator};
+use crate::{store, time};
 
 /// The providers and the names of their protocols.
 pub(super) const PROVIDERS: [(&str, &str); 4] = [
@@ -55,7 +54,7 @@ pub(super) struct Stage {
 impl Stage {
     /// Starts the servers at free ports of this machine.
     pub(super) async fn start() -> Result<Self, Failure> {
-        let script = SCRIPT.replace("TODAY", &Date::of(SystemTime::now()).to_string());
+        let script = SCRIPT.replace("TODAY", &time::format_day(store::now()));
         let simulator =
             || Ok::<_, Failure>(Simulator::new().with_script(Script::from_json(&script)?));
         let cut = Faults::always("cut-events=6".parse()?);

@@ -90,7 +90,8 @@ impl Group {
 /// Which rows are meant.
 #[derive(Debug, clap::Args)]
 pub(super) struct Filter {
-    /// Only calls since this time: an age such as 12h, 7d or 4w, or a day such as 2026-11-01.
+    /// Only calls since this time: an age such as 12h, 7d or 4w, a day such as 2026-11-01, or a
+    /// time with its offset such as 2026-11-01T09:00+02:00.
     #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
     since: Option<Moment>,
 

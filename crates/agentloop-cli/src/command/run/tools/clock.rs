@@ -1,17 +1,13 @@
 //! The tool `time` returns the current time.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
 use agentloop::agent::{Tool, ToolError};
-use agentloop::models::Date;
+use jiff::Timestamp;
+use jiff::fmt::temporal::DateTimeParser;
+use jiff::tz::Offset;
 use serde_json::{Value, json};
 
-const DAY: i64 = 86_400;
-const DAYS: [&str; 7] =
-    ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
-
-/// The largest accepted offset from UTC, in minutes.
-const MAX_OFFSET: i64 = 18 * 60;
+/// The largest accepted offset from UTC, in seconds.
+const MAX_OFFSET: i32 = 18 * 3_600;
 
 pub(super) fn tool() -> Tool {
     let parameters = json!({
@@ -27,68 +23,41 @@ pub(super) fn tool() -> Tool {
     let about = "Returns the current date and time in UTC, and at another offset if one is given.";
     Tool::dynamic("time", about, parameters, |arguments: Value, _| async move {
         let offset = arguments.get("offset").and_then(Value::as_str);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let now = i64::try_from(now).unwrap_or(i64::MAX);
-        build_result(now, offset.map(str::trim).filter(|offset| !offset.is_empty()))
+        build_result(Timestamp::now(), offset.map(str::trim).filter(|offset| !offset.is_empty()))
     })
 }
 
-fn build_result(now: i64, offset: Option<&str>) -> Result<Value, ToolError> {
-    let mut result = json!({ "utc": format_time(now, 0), "weekday": weekday(now), "unix": now });
+fn build_result(now: Timestamp, offset: Option<&str>) -> Result<Value, ToolError> {
+    let (utc, weekday) = describe(now, Offset::UTC);
+    let mut result = json!({ "utc": utc, "weekday": weekday, "unix": now.as_second() });
     if let Some(offset) = offset {
-        let minutes = parse_offset(offset)
+        let offset = parse_offset(offset)
             .ok_or_else(|| ToolError::new(format!("`{offset}` is not an offset such as +02:00")))?;
-        let local = now + minutes * 60;
-        result["at_offset"] = format_time(local, minutes).into();
-        result["weekday_at_offset"] = weekday(local).into();
+        let (local, weekday) = describe(now, offset);
+        result["at_offset"] = local.into();
+        result["weekday_at_offset"] = weekday.into();
     }
     Ok(result)
 }
 
-/// Parses an offset (`+02:00`, `-0530`, `+2` or `Z`) and returns it in minutes.
-fn parse_offset(text: &str) -> Option<i64> {
-    if matches!(text, "Z" | "z" | "UTC") {
-        return Some(0);
-    }
-    let (sign, digits) = match text.split_at_checked(1)? {
-        ("+", rest) => (1, rest),
-        ("-" | "−", rest) => (-1, rest),
-        _ => return None,
-    };
-    let (hours, minutes) = match (digits.split_once(':'), digits.len()) {
-        (Some(parts), _) => parts,
-        (None, 1 | 2) => (digits, "0"),
-        (None, 4) => digits.split_at_checked(2)?,
-        _ => return None,
-    };
-    let number = |text: &str| match text.len() {
-        1 | 2 if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse::<i64>().ok(),
-        _ => None,
-    };
-    let (hours, minutes) = (number(hours)?, number(minutes)?);
-    let all = hours * 60 + minutes;
-    (minutes < 60 && all <= MAX_OFFSET).then_some(sign * all)
+/// Returns a time as in RFC 3339 (`2026-11-15T09:58:10+02:00`) and its day of the week.
+fn describe(now: Timestamp, offset: Offset) -> (String, String) {
+    let local = now.to_zoned(offset.to_time_zone());
+    let format = if offset == Offset::UTC { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%:z" };
+    (local.strftime(format).to_string(), local.strftime("%A").to_string())
 }
 
-/// Formats a time as in RFC 3339: `2026-11-15T09:58:10+02:00`.
-fn format_time(seconds: i64, offset: i64) -> String {
-    let since = Duration::from_secs(seconds.try_into().unwrap_or_default());
-    let date = Date::of(UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH));
-    let rest = seconds.rem_euclid(DAY);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    let zone = match offset {
-        0 => "Z".to_owned(),
-        _ => {
-            let sign = if offset < 0 { '-' } else { '+' };
-            format!("{sign}{:02}:{:02}", offset.abs() / 60, offset.abs() % 60)
-        }
+/// Parses an offset: `+02:00`, `-0530`, `+2` or `Z`.
+fn parse_offset(text: &str) -> Option<Offset> {
+    let text = text.replace('−', "-");
+    let text = match text.strip_prefix(['+', '-']) {
+        Some(hours) if hours.len() == 1 => format!("{}0{hours}", &text[..1]),
+        _ if matches!(text.as_str(), "Z" | "z" | "UTC") => return Some(Offset::UTC),
+        Some(_) => text,
+        None => return None,
     };
-    format!("{date}T{hour:02}:{minute:02}:{second:02}{zone}")
-}
-
-fn weekday(seconds: i64) -> &'static str {
-    let at = usize::try_from(seconds.div_euclid(DAY).rem_euclid(7)).unwrap_or_default();
-    DAYS.get(at).copied().unwrap_or_default()
+    let offset = DateTimeParser::new().parse_time_zone(&text).ok()?.to_fixed_offset().ok()?;
+    (offset.seconds().abs() <= MAX_OFFSET).then_some(offset)
 }
 
 #[cfg(test)]
@@ -104,13 +73,15 @@ mod tests {
             (1_794_736_690, "2026-11-15T09:58:10Z", "Sunday"),
             (4_107_542_400, "2100-03-01T00:00:00Z", "Monday"),
         ] {
-            assert_eq!((format_time(seconds, 0).as_str(), weekday(seconds)), (text, day));
+            let time = Timestamp::from_second(seconds).unwrap();
+            assert_eq!(describe(time, Offset::UTC), (text.to_owned(), day.to_owned()));
         }
     }
 
     #[test]
     fn an_offset_may_change_the_day() {
-        let result = build_result(1_794_736_690, Some("+14:30")).unwrap();
+        let time = Timestamp::from_second(1_794_736_690).unwrap();
+        let result = build_result(time, Some("+14:30")).unwrap();
         assert_eq!(result["at_offset"], "2026-11-16T00:28:10+14:30");
         assert_eq!(result["weekday_at_offset"], "Monday");
     }
@@ -129,9 +100,15 @@ mod tests {
             ("2", None),
             ("", None),
             ("ä", None),
+            ("−03:30", Some(-210)),
+            ("+ä", None),
+            ("Europe/Oslo", None),
+            ("EST5EDT", None),
+            ("+02:00:00.5", None),
             ("+ääää", None),
         ] {
-            assert_eq!(parse_offset(text), expected, "{text}");
+            let minutes = parse_offset(text).map(|offset| offset.seconds() / 60);
+            assert_eq!(minutes, expected, "{text}");
         }
     }
 }
