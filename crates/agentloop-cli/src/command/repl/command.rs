@@ -75,17 +75,24 @@ pub(super) fn parse(typed: &str) -> Typed {
         return Typed::Prompt(text);
     }
     let optional = || (!argument.is_empty()).then(|| argument.to_owned());
+    let words = match name {
+        "file" | "f" | "image" | "tools" | "save" => split_words(argument),
+        _ => Some(Vec::new()),
+    };
+    let Some(words) = words else {
+        return Typed::Misused(format!("a quotation mark of `{argument}` is not closed"));
+    };
     let command = match name {
         "help" | "h" | "?" => Command::Help,
         "model" | "m" => Command::Model(optional()),
         "system" => Command::System(optional()),
-        "file" | "f" => Command::File(split_words(argument)),
-        "image" => Command::Image(split_words(argument)),
-        "tools" => Command::Tools(split_words(argument)),
+        "file" | "f" => Command::File(words),
+        "image" => Command::Image(words),
+        "tools" => Command::Tools(words),
         "retry" => Command::Retry,
         "undo" => Command::Undo,
         "cost" => Command::Cost,
-        "save" => Command::Save(split_words(argument).join(" ")),
+        "save" => Command::Save(words.join(" ")),
         "new" | "clear" => Command::New,
         "quit" | "exit" | "q" => Command::Quit,
         _ => return Typed::Unknown(format!("/{name}"), suggest(name)),
@@ -159,33 +166,10 @@ fn unquote(typed: &str) -> (String, bool) {
     (typed.replace("\\\n", "\n"), false)
 }
 
-/// Splits arguments at spaces. Quotes keep spaces together, and a backslash before a space does too.
-fn split_words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let (mut quote, mut is_open) = (None, false);
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        match (character, quote) {
-            (c, Some(open)) if c == open => quote = None,
-            (c, Some(_)) => word.push(c),
-            ('"' | '\'', None) => (quote, is_open) = (Some(character), true),
-            ('\\', None) if characters.peek() == Some(&' ') => {
-                word.extend(characters.next());
-            }
-            (c, None) if c.is_whitespace() => {
-                if is_open || !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-                is_open = false;
-            }
-            (c, None) => word.push(c),
-        }
-    }
-    if is_open || !word.is_empty() {
-        words.push(word);
-    }
-    words
+/// Splits arguments as a shell does. Returns `None` if a quotation mark is not closed.
+fn split_words(text: &str) -> Option<Vec<String>> {
+    // Windows separates folders with backslashes.
+    if cfg!(windows) { shlex::split(&text.replace('\\', r"\\")) } else { shlex::split(text) }
 }
 
 #[cfg(test)]
@@ -213,6 +197,18 @@ mod tests {
                 "d e.rs".into(),
                 "f".into()
             ]))
+        );
+        // The completion of names writes backslashes.
+        assert_eq!(
+            parse(r"/file a\(b\)\'s.txt"),
+            Typed::Command(Command::File(vec!["a(b)'s.txt".into()]))
+        );
+        for open in ["/file it's.txt", "/save \"talk", "/tools x\\"] {
+            assert!(matches!(parse(open), Typed::Misused(_)), "{open}");
+        }
+        assert_eq!(
+            parse("/system It's fine"),
+            Typed::Command(Command::System(Some("It's fine".into())))
         );
         assert_eq!(
             parse("/system You are\nbrief."),

@@ -1,5 +1,6 @@
 //! Options of tools and runs, and the agent that they describe.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use agentloop::agent::Agent;
@@ -213,11 +214,7 @@ impl TypedValueParser for ToolNames {
     }
 }
 
-/// Quotes a word for a shell.
-fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
+/// Quotes a word for a shell. A word that no shell accepts, because it has a zero byte, stays as it is.
+fn quote(word: &str) -> Cow<'_, str> {
+    shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
 }
