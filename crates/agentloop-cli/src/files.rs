@@ -1,7 +1,7 @@
 //! Private files: readable by their owner only, written atomically, and locked while a process uses them.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +16,6 @@ const WAITS: u32 = 50;
 const WAIT: Duration = Duration::from_millis(20);
 
 /// How many attempts are made to take a lock that another process releases at the same moment.
-#[cfg(unix)]
 const MAX_LOCKS: u32 = 100;
 
 /// Replaces a file atomically: a reader sees either the old or the new content, also after a crash.
@@ -152,45 +151,56 @@ fn parent_folder(path: &Path) -> &Path {
 /// does not lock anything.
 #[derive(Debug)]
 pub(crate) struct Lock {
+    #[cfg_attr(not(unix), expect(dead_code, reason = "the file is not removed"))]
     path: PathBuf,
     _file: Option<File>,
 }
 
 impl Lock {
     /// Locks the file at `path`, which need not exist. Returns `None` if another process holds the lock.
-    #[cfg(unix)]
     pub(crate) fn take(path: &Path) -> io::Result<Option<Self>> {
-        use std::os::unix::fs::MetadataExt as _;
-
-        use rustix::fs::{FlockOperation, Mode, OFlags};
-
         // The lock is a separate file, because the file itself is replaced while it is locked.
         let path = append_suffix(path, ".lock");
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            options.mode(0o600).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+        }
         for _ in 0..MAX_LOCKS {
-            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let file = File::from(rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR)?);
-            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            let file = options.open(&path)?;
+            match file.try_lock() {
                 Ok(()) => {}
-                Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+                Err(TryLockError::WouldBlock) => return Ok(None),
                 // The file system has no locks. A concurrent write is detected when the file is replaced.
-                Err(_) => return Ok(Some(Self { path, _file: None })),
+                Err(TryLockError::Error(_)) => return Ok(Some(Self { path, _file: None })),
             }
-            // The previous owner may have removed the lock file after it was opened here.
-            let (here, there) = (file.metadata()?, fs::symlink_metadata(&path));
-            if there.is_ok_and(|there| (there.dev(), there.ino()) == (here.dev(), here.ino())) {
+            if is_at(&file, &path)? {
                 return Ok(Some(Self { path, _file: Some(file) }));
             }
         }
         Ok(None)
     }
-
-    /// Returns a lock that locks nothing. A concurrent write is detected when the file is replaced.
-    #[cfg(not(unix))]
-    pub(crate) fn take(path: &Path) -> io::Result<Option<Self>> {
-        Ok(Some(Self { path: append_suffix(path, ".lock"), _file: None }))
-    }
 }
 
+/// Returns whether the file still has its name: the previous owner of a lock may have removed it after it was opened.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let (here, there) = (file.metadata()?, fs::symlink_metadata(path));
+    Ok(there.is_ok_and(|there| (there.dev(), there.ino()) == (here.dev(), here.ino())))
+}
+
+/// The files of locks are not removed here.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it can fail on Unix")]
+fn is_at(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
+}
+
+#[cfg(unix)]
 impl Drop for Lock {
     fn drop(&mut self) {
         // The file is removed before it is unlocked, so the next process creates a new one.

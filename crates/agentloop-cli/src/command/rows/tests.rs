@@ -162,7 +162,6 @@ fn a_file_of_something_else_is_not_overwritten() {
     assert_eq!(file.text(), "my notes\n");
 }
 
-#[cfg(unix)]
 #[test]
 fn two_processes_cannot_write_the_same_file() {
     let file = File::new("lock", "");
