@@ -322,12 +322,11 @@ mod at_terminal {
     #[test]
     fn tables_fit_the_terminal_and_have_a_head() {
         let home = Folder::with([]);
-        for args in [&["providers"][..], &["models", "--known"], &["providers", "--matrix"]] {
+        for args in [&["providers"][..], &["models", "--known"]] {
             let run = converse(&home, args, "http://127.0.0.1:9", &[]);
             assert_eq!(run.code, Some(0), "{run}");
             let head = run.stdout.lines().next().unwrap();
-            let is_matrix = args.contains(&"--matrix");
-            assert!(is_matrix || head.starts_with("NAME") || head.starts_with("MODEL"), "{head}");
+            assert!(head.starts_with("NAME") || head.starts_with("MODEL"), "{head}");
             // The terminal does not report a size, so 80 columns are assumed.
             let widest = run.stdout.lines().map(|line| line.chars().count()).max().unwrap();
             assert!(widest <= 80, "{widest} columns: {run}");
@@ -408,4 +407,24 @@ fn ctrl_c_at_a_hidden_question_restores_the_terminal() {
             .unwrap()
             .contains("hush-4711")
     );
+}
+
+/// A terminal without colours or without editing must not show the key either.
+#[cfg(unix)]
+#[test]
+fn a_key_is_not_shown_on_any_terminal() {
+    use crate::common::pty::terminal;
+    for (name, value) in [("TERM", "dumb"), ("TERM", "xterm"), ("NO_COLOR", "1")] {
+        let home = Folder::with([]);
+        let args = ["keys", "set", "groq"];
+        let mut screen = terminal(home.path(), &args).env(name, value).start();
+        screen.wait_for("Key of groq (not shown):");
+        screen.press("hush-471x\u{7f}1\r");
+        assert_eq!(screen.finish(), Some(0), "{name}={value}: {}", screen.screen());
+        let bytes = String::from_utf8_lossy(&screen.bytes);
+        assert!(!bytes.contains("hush") && !bytes.contains("4711"), "{name}={value}: {bytes:?}");
+        let keys = home.path().join("home/.config/agentloop/keys.json");
+        assert!(std::fs::read_to_string(keys).unwrap().contains("hush-4711"), "{name}={value}");
+        assert!(screen.shows_typing(), "{name}={value}");
+    }
 }
