@@ -63,9 +63,9 @@ fn every_link_and_every_anchor_resolves() {
     let mut wrong = Vec::new();
     let mut count = 0;
     for page in &all {
-        for (line, link) in page.links() {
+        for (line, link) in &page.links {
             count += 1;
-            if let Some(problem) = problem(page, &link, &anchors) {
+            if let Some(problem) = problem(page, link, &anchors) {
                 wrong.push(format!("{}:{line}: {link} {problem}", page.path));
             }
         }

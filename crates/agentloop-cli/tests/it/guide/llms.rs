@@ -18,11 +18,7 @@ The API of the library is documented at https://docs.rs/agentloop. All code of t
 
 /// Returns the first sentence of a page.
 fn summary(page: &Page) -> String {
-    let lines = page.prose.iter().map(|(_, line)| line.trim());
-    let lines =
-        lines.skip_while(|line| line.is_empty() || line.starts_with(['#', '<', '|', '-', '!']));
-    let paragraph = lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
-    let plain = super::markdown::plain(&paragraph);
+    let plain = &page.introduction;
     let end = plain.find(". ").map_or(plain.len(), |at| at + 1);
     plain[..end].trim_end_matches(':').to_owned()
 }
