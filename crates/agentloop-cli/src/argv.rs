@@ -21,6 +21,9 @@ use crate::failure::Failure;
 /// Marks a word of the prompt that starts with a hyphen. The words of a command line never contain this character.
 const MARK: char = '\0';
 
+/// How much of a word is compared with a known one, in characters: what is typed may be a whole file.
+const MAX_COMPARED: usize = 32;
+
 /// The longest rest of a prompt that a suggestion repeats, in characters.
 const MAX_SHOWN_WORDS: usize = 60;
 
@@ -181,22 +184,8 @@ fn near_command(word: &str) -> Option<String> {
 
 /// Returns the number of insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
 pub(crate) fn distance(one: &str, other: &str) -> usize {
-    let (one, other): (Vec<char>, Vec<char>) =
-        (one.chars().take(32).collect(), other.chars().collect());
-    let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
-    for (i, a) in one.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in other.iter().enumerate() {
-            let replaced = rows[i][j] + usize::from(a != b);
-            let mut least = replaced.min(rows[i][j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *a == other[j - 1] && one[i - 1] == *b {
-                least = least.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[one.len()][other.len()]
+    let one: String = one.chars().take(MAX_COMPARED).collect();
+    strsim::osa_distance(&one, other)
 }
 
 #[cfg(test)]
