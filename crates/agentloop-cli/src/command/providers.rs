@@ -1,9 +1,6 @@
 //! `agentloop providers`: lists the providers and whether each is ready to use.
 
-use std::collections::BTreeMap;
-
 use agentloop::credential::CredentialSource;
-use agentloop::provider::Feature;
 use agentloop::{AgentLoop, Provider};
 use serde::Serialize;
 
@@ -18,10 +15,6 @@ pub(crate) struct Args {
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
-
-    /// List the features that each provider supports.
-    #[arg(long)]
-    matrix: bool,
 }
 
 /// A row of the table.
@@ -104,9 +97,6 @@ impl Row {
 
 pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.build_client()?;
-    if args.matrix {
-        return show_matrix(args, &client);
-    }
     let rows: Vec<Row> =
         client.providers().map(|provider| Row::new(provider, &client, setup)).collect();
     let mut output = Output::new();
@@ -118,60 +108,4 @@ pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
         table.write(&mut output)?;
     }
     Ok(output.flush()?)
-}
-
-/// Prints which provider supports which feature.
-fn show_matrix(args: &Args, client: &AgentLoop) -> Result<(), Failure> {
-    let mut output = Output::new();
-    if args.json {
-        let rows: BTreeMap<&str, Vec<Feature>> = client
-            .providers()
-            .map(|provider| {
-                let all = Feature::ALL.iter().copied();
-                let features = all.filter(|feature| provider.supports(*feature)).collect();
-                (provider.name.as_ref(), features)
-            })
-            .collect();
-        output.write_document(&rows)?;
-    } else if let Some(width) = output.width() {
-        for provider in client.providers() {
-            let all = Feature::ALL.iter().filter(|feature| provider.supports(**feature));
-            let features: Vec<&str> = all.map(|feature| feature.name()).collect();
-            write_features(&provider.name, &features, width, &mut output)?;
-        }
-    } else {
-        let head = Feature::ALL.iter().map(|feature| feature.name());
-        let head: Vec<&str> = std::iter::once("NAME").chain(head).collect();
-        output.write_line(&head.join("\t"))?;
-        for provider in client.providers() {
-            let cells = Feature::ALL.iter().map(|feature| provider.supports(*feature));
-            let cells = cells.map(|supports| if supports { "yes" } else { "-" });
-            let cells: Vec<&str> = std::iter::once(provider.name.as_ref()).chain(cells).collect();
-            output.write_line(&cells.join("\t"))?;
-        }
-    }
-    Ok(output.flush()?)
-}
-
-/// Prints the features of a provider in lines that fit the width. A table of all features would be much wider than a terminal.
-fn write_features(
-    name: &str,
-    features: &[&str],
-    width: usize,
-    output: &mut Output,
-) -> std::io::Result<()> {
-    const INDENT: usize = 13;
-    let mut line = format!("{name:INDENT$}");
-    let mut is_first = true;
-    for feature in features {
-        if !is_first && line.chars().count() + 3 + feature.len() > width {
-            output.write_line(&format!("{line},"))?;
-            line = format!("{:INDENT$}{feature}", "");
-        } else {
-            line.push_str(if is_first { "" } else { ", " });
-            line.push_str(feature);
-        }
-        is_first = false;
-    }
-    output.write_line(line.trim_end())
 }

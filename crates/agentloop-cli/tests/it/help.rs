@@ -414,7 +414,6 @@ fn help_of_providers() {
     Options:
           --config <FILE>  Use this configuration file instead of searching for agentloop.toml. The file is trusted
           --json           Print JSON instead of a table
-          --matrix         List the features that each provider supports
       -q, --quiet          Do not print warnings and notes on stderr. Errors are still printed
       -h, --help           Print help
     --- stderr

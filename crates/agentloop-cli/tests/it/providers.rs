@@ -124,21 +124,3 @@ fn an_alias_of_an_unknown_provider_is_an_error_with_its_name() {
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("`fast`"), "{run}");
 }
-
-#[test]
-fn the_matrix_lists_the_features_of_each_provider() {
-    let run = agentloop(["providers", "--matrix"]).run();
-    assert_eq!(run.code, Some(0), "{run}");
-    let line =
-        |name: &str| run.stdout.lines().find(|line| line.starts_with(name)).map(str::to_owned);
-    assert!(
-        line("NAME").is_some_and(|head| head.contains("thinking") && head.contains("embeddings"))
-    );
-    assert!(line("anthropic").is_some_and(|row| row.contains("yes") && row.contains('-')), "{run}");
-    let json = agentloop(["providers", "--matrix", "--json"]).run().json();
-    let has = |name: &str, feature: &str| {
-        json[name].as_array().is_some_and(|all| all.iter().any(|known| known == feature))
-    };
-    assert!(has("google", "image_output") && !has("anthropic", "image_output"), "{json}");
-    assert!(has("openai", "embeddings") && !has("deepseek", "embeddings"), "{json}");
-}

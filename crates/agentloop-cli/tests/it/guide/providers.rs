@@ -341,7 +341,7 @@ Several providers support more than one protocol. `ChatRequest::protocol(Protoco
 
 ## What works where
 
-The table shows what AgentLoop sends to each provider and reads from it (`agentloop providers --matrix`). A ✓ for an input means that AgentLoop sends it and the provider decides; a single model may support less. For huggingface, nvidia, moonshot, deepinfra, sambanova, github and the local servers, it is the default for a compatible endpoint and has not been tested against the provider.
+The table shows what AgentLoop sends to each provider and reads from it. A ✓ for an input means that AgentLoop sends it and the provider decides; a single model may support less. For huggingface, nvidia, moonshot, deepinfra, sambanova, github and the local servers, it is the default for a compatible endpoint and has not been tested against the provider.
 
 ";
 
