@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agentloop::inspect;
 use agentloop::transport::{HttpTransport, SendOptions, Transport as _};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
@@ -98,18 +99,9 @@ async fn to_text(html: Bytes) -> Result<String, &'static str> {
     }
 }
 
-/// Returns a URL without user, password and query, which may contain keys.
+/// Returns a URL without its password, the secrets of its query and its fragment.
 fn without_secrets(url: &str) -> String {
-    let end = url.find(['?', '#']).unwrap_or(url.len());
-    let url = &url[..end];
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let host_end = rest.find('/').unwrap_or(rest.len());
-            let host_start = rest[..host_end].rfind('@').map_or(0, |at| at + 1);
-            format!("{scheme}://{}", &rest[host_start..])
-        }
-        None => url.to_owned(),
-    }
+    inspect::shown_url(url.split('#').next().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -121,8 +113,9 @@ mod tests {
     #[test]
     fn an_error_does_not_show_the_secrets_of_a_url() {
         let url = "https://me:secret@example.com/a/b?key=secret#secret";
-        assert_eq!(without_secrets(url), "https://example.com/a/b");
-        assert_eq!(without_secrets("http://example.com?k=secret"), "http://example.com");
+        assert_eq!(without_secrets(url), "https://***@example.com/a/b?key=***");
+        let url = "http://example.com/?q=plain&token=secret#secret";
+        assert_eq!(without_secrets(url), "http://example.com/?q=plain&token=***");
     }
 
     #[test]
