@@ -15,6 +15,17 @@ use crate::chat::{OpaquePart, PartDelta, PartStart, ProviderState, ResponsePart,
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_ARGUMENTS_BYTES;
 
+/// Fails if the arguments of a call have more bytes than they may.
+#[inline]
+pub(super) fn check_arguments(bytes: usize) -> Result<()> {
+    if bytes <= MAX_ARGUMENTS_BYTES {
+        return Ok(());
+    }
+    let message =
+        format!("the arguments of a tool call are longer than {MAX_ARGUMENTS_BYTES} bytes");
+    Err(Error::new(ErrorKind::TooLarge, message))
+}
+
 /// A piece of a tool call, as the provider sends it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallPiece<'a> {
@@ -206,12 +217,7 @@ impl ToolCalls {
             false => arguments,
         };
         call.argument_bytes += arguments.len();
-        if call.argument_bytes > MAX_ARGUMENTS_BYTES {
-            return Err(Error::new(
-                ErrorKind::TooLarge,
-                format!("the arguments of a tool call are longer than {MAX_ARGUMENTS_BYTES} bytes"),
-            ));
-        }
+        check_arguments(call.argument_bytes)?;
         if call.name.is_empty() {
             call.early_arguments.push_str(arguments);
             return emitter.charge(arguments.len());

@@ -17,11 +17,11 @@ use crate::chat::{
     PartDelta, PartStart, ProviderState, ResponsePart, Weight as _, parse_arguments,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::blocks::input::given;
 use crate::protocol::fields::Fields;
+use crate::protocol::tool_calls::check_arguments;
 
 /// The blocks of one message.
 #[derive(Debug, Default)]
@@ -300,12 +300,7 @@ impl Block {
     /// Adds a piece of the input.
     fn feed(&mut self, json: &str, emitter: &mut Emitter) -> Result<()> {
         self.input_bytes += json.len();
-        if self.input_bytes > MAX_ARGUMENTS_BYTES {
-            return Err(Error::new(
-                ErrorKind::TooLarge,
-                format!("the arguments of a tool call are longer than {MAX_ARGUMENTS_BYTES} bytes"),
-            ));
-        }
+        check_arguments(self.input_bytes)?;
         let arguments = json.to_owned();
         match self.kind {
             Kind::Call => emitter.delta(0, self.part, PartDelta::ToolCallArguments { arguments }),

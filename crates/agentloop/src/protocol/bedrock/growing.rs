@@ -17,11 +17,11 @@ use super::citations;
 use crate::chat::{PartDelta, PartStart, ProviderState};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash;
-use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::blocks::input::given;
 use crate::protocol::fields::{self, Fields};
+use crate::protocol::tool_calls::check_arguments;
 
 /// The blocks of one message.
 #[derive(Debug, Default)]
@@ -346,12 +346,7 @@ impl Call {
             return Ok(());
         }
         self.input_bytes += json.len();
-        if self.input_bytes > MAX_ARGUMENTS_BYTES {
-            return Err(Error::new(
-                ErrorKind::TooLarge,
-                format!("the arguments of a tool call are longer than {MAX_ARGUMENTS_BYTES} bytes"),
-            ));
-        }
+        check_arguments(self.input_bytes)?;
         let arguments = json.to_owned();
         let delta = match self.is_own {
             true => PartDelta::ServerToolCallArguments { arguments },

@@ -22,12 +22,12 @@ use crate::chat::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash;
-use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::fields::Fields;
 use crate::protocol::json::{compact, mended, read_json};
 use crate::protocol::rest::Kept;
+use crate::protocol::tool_calls::check_arguments;
 
 /// Makes the ids that the provider should have made: no two alike in one response, and unlike those of every other
 /// response.
@@ -314,9 +314,7 @@ impl CandidateState {
             partial.state.extend(state);
             if let Some(pieces) = call.partial_args {
                 partial.args.push(pieces.get());
-                if partial.args.bytes() > MAX_ARGUMENTS_BYTES {
-                    return Err(too_long());
-                }
+                check_arguments(partial.args.bytes())?;
             }
             return if goes_on { Ok(()) } else { self.end_call(emitter) };
         };
@@ -336,9 +334,7 @@ impl CandidateState {
             let mut args = PartialArgs::default();
             if let Some(pieces) = call.partial_args {
                 args.push(pieces.get());
-                if args.bytes() > MAX_ARGUMENTS_BYTES {
-                    return Err(too_long());
-                }
+                check_arguments(args.bytes())?;
             }
             self.partial = Some(PartialCall { part, args, state });
             return if goes_on { Ok(()) } else { self.end_call(emitter) };
@@ -348,9 +344,7 @@ impl CandidateState {
             Some(text) if text.starts_with('"') => serde_json::from_str(text).unwrap_or_default(),
             Some(json) => compact(json),
         };
-        if arguments.len() > MAX_ARGUMENTS_BYTES {
-            return Err(too_long());
-        }
+        check_arguments(arguments.len())?;
         self.grown(start, PartDelta::ToolCallArguments { arguments }, state, emitter)
     }
 
@@ -528,11 +522,4 @@ fn server_tool(tool: &Tool<'_>, state: &mut Map<String, Value>) -> (String, Stri
 fn boxed(state: Map<String, Value>, emitter: &Emitter) -> Option<Box<ProviderState>> {
     (!state.is_empty())
         .then(|| Box::new(ProviderState::new(emitter.provider(), Value::Object(state))))
-}
-
-fn too_long() -> Error {
-    Error::new(
-        ErrorKind::TooLarge,
-        format!("the arguments of a tool call are longer than {MAX_ARGUMENTS_BYTES} bytes"),
-    )
 }

@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use super::{CallIds, put_state, state_of, tree};
 use crate::chat::{PartDelta, PartStart, Weight as _};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::protocol::Emitter;
 use crate::protocol::fields::Fields;
 use crate::protocol::json::compact;
+use crate::protocol::tool_calls::check_arguments;
 
 /// A call that is not finished.
 #[derive(Debug)]
@@ -91,12 +91,7 @@ impl Call {
 
     fn feed(&mut self, arguments: String, emitter: &mut Emitter) -> Result<()> {
         self.bytes += arguments.len();
-        if self.bytes > MAX_ARGUMENTS_BYTES {
-            return Err(Error::new(
-                ErrorKind::TooLarge,
-                format!("the arguments of a tool call are longer than {MAX_ARGUMENTS_BYTES} bytes"),
-            ));
-        }
+        check_arguments(self.bytes)?;
         match self.part {
             Some(part) => emitter.delta(0, part, PartDelta::ToolCallArguments { arguments }),
             None => Ok(()),

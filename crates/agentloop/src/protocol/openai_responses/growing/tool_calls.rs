@@ -6,8 +6,8 @@ use super::message::without;
 use super::received::Received;
 use super::server_tools::{self, word};
 use crate::chat::{PartDelta, PartStart, ProviderState};
-use crate::error::{Error, ErrorKind, Result};
-use crate::limits::MAX_ARGUMENTS_BYTES;
+use crate::error::Result;
+use crate::protocol::tool_calls::check_arguments;
 use crate::protocol::{Emitter, free_text};
 
 /// A call and the arguments received so far.
@@ -47,12 +47,7 @@ impl Growing {
         }
         let is_first = self.received.bytes() == 0;
         self.received.add(piece);
-        if self.received.bytes() > MAX_ARGUMENTS_BYTES {
-            return Err(Error::new(
-                ErrorKind::TooLarge,
-                format!("the arguments of a tool call are longer than {MAX_ARGUMENTS_BYTES} bytes"),
-            ));
-        }
+        check_arguments(self.received.bytes())?;
         let piece = match self.kind {
             Kind::Custom => free_text::piece(piece, is_first),
             _ => piece.to_owned(),
