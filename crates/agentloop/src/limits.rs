@@ -413,7 +413,7 @@ pub const MAX_STRUCTURED_RETRIES: u32 = 10;
 pub const MAX_SCHEMA_CHECKS: u64 = 1 << 20;
 
 /// How deep references and subschemas may be nested while a value is checked against a schema.
-#[cfg(feature = "structured")]
+#[cfg(feature = "validate")]
 pub(crate) const MAX_SCHEMA_DEPTH: usize = 256;
 
 /// The most JSON values in one message of an MCP server, counted by the `{`, `[` and `,` outside of its strings. A value takes much more memory

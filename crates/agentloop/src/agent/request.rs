@@ -1,6 +1,7 @@
 //! The request that starts a run.
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::cancel::CancelToken;
@@ -10,7 +11,7 @@ use crate::chat::ChatRequest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::depth;
 use crate::limits::{MAX_STRUCTURED_RETRIES, STRUCTURED_RETRIES};
-use crate::structured::{Shape, StructuredRequest};
+use crate::structured::{Judge, Shape, StructuredRequest};
 
 /// The request that starts a run or resumes a suspended one. A [`ChatRequest`] and a [`Suspended`] convert into one with
 /// default settings.
@@ -29,6 +30,8 @@ pub struct RunRequest {
     pub(super) cancel: CancelToken,
     /// Whether the model's responses are requested complete even if the run is streamed.
     pub(super) whole: bool,
+    /// What decides whether the output fits. Without one it is the schema in the request.
+    judge: Option<Judge>,
     /// Why the run cannot start.
     pub(super) problem: Option<Error>,
 }
@@ -47,7 +50,11 @@ impl RunRequest {
             Error::new(ErrorKind::Unsupported, message).with_hint("remove `n` from the request")
         });
         let problem = deep.or(several);
-        Self { state: RunState::new(request), cancel: CancelToken::new(), whole: false, problem }
+        Self::of_state(RunState::new(request), problem)
+    }
+
+    fn of_state(state: RunState, problem: Option<Error>) -> Self {
+        Self { state, cancel: CancelToken::new(), whole: false, judge: None, problem }
     }
 
     /// Sets the token that cancels the run.
@@ -74,13 +81,16 @@ impl RunRequest {
         self
     }
 
-    /// Requires the last response of the run to match the schema of `T`. A response that does not match is requested again,
+    /// Requires the last response of the run to be a `T`. A response that does not match is requested again,
     /// up to [`output_retries`](Self::output_retries) times.
+    ///
+    /// A stored run has the schema and not the type: call this again, or [`run_structured`](super::Agent::run_structured), when
+    /// it is resumed. Otherwise its output is checked against the schema, which needs the feature `validate`.
     ///
     /// The value is in [`Outcome::output`](super::Outcome::output);
     /// [`run_structured`](super::Agent::run_structured) returns it as a `T`.
     #[must_use]
-    pub fn output<T: JsonSchema>(self) -> Self {
+    pub fn output<T: JsonSchema + DeserializeOwned>(self) -> Self {
         let request = StructuredRequest::new(ChatRequest::default());
         self.set_output(Shape::of::<T>(&request))
     }
@@ -98,15 +108,17 @@ impl RunRequest {
     ///     .output_as(schema)
     ///     .output_retries(1);
     /// ```
+    #[cfg(feature = "validate")]
     #[must_use]
     pub fn output_as(self, schema: Value) -> Self {
         let request = StructuredRequest::new(ChatRequest::default());
-        self.set_output(Shape::new(schema, &request))
+        self.set_output(Shape::of_schema(schema, &request))
     }
 
     fn set_output(mut self, shape: Result<Shape>) -> Self {
         match shape {
             Ok(shape) => {
+                self.judge = Some(shape.judge().clone());
                 self.state.request = shape.apply_to(std::mem::take(&mut self.state.request));
                 self.state.output = Some(OutputRule { retries: STRUCTURED_RETRIES });
             }
@@ -131,7 +143,7 @@ impl RunRequest {
             return Err(problem.clone());
         }
         match (&self.state.output, &self.state.request.response_format) {
-            (Some(_), Some(format)) => Shape::of_format(format).map(Some),
+            (Some(_), Some(format)) => Shape::of_format(format, self.judge.as_ref()).map(Some),
             _ => Ok(None),
         }
     }
@@ -147,6 +159,6 @@ impl From<Suspended> for RunRequest {
     fn from(mut suspended: Suspended) -> Self {
         let deep = depth::check(&mut suspended.run.request).err();
         let problem = deep.or(suspended.run.problem());
-        Self { state: suspended.run, cancel: CancelToken::new(), whole: false, problem }
+        Self::of_state(suspended.run, problem)
     }
 }

@@ -272,7 +272,7 @@ impl AgentLoop {
     ///
     /// Fails if the response does not match, if `schema` is not a valid JSON Schema, or if blocking is
     /// [not possible](self#inside-of-an-async-runtime).
-    #[cfg(feature = "structured")]
+    #[cfg(feature = "validate")]
     pub fn chat_structured_as(
         &self,
         schema: serde_json::Value,
@@ -308,7 +308,7 @@ impl AgentLoop {
     ///
     /// Fails if the response does not begin, if `schema` is not a valid JSON Schema, or if blocking is
     /// [not possible](self#inside-of-an-async-runtime).
-    #[cfg(feature = "structured")]
+    #[cfg(feature = "validate")]
     pub fn stream_structured_as(
         &self,
         schema: serde_json::Value,

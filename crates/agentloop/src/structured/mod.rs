@@ -1,7 +1,10 @@
 //! Structured output: responses that are parsed into a Rust type or checked against a JSON Schema.
 //!
 //! - The schema is sent in the best way that the model supports (see [`OutputStrategy`]).
-//! - The response is parsed strictly and validated against the schema exactly as the caller gave it.
+//! - The response is parsed strictly, and serde decides whether it is a value of the type. With the feature `validate` it is first
+//!   checked against the schema exactly as the caller gave it. Without the feature, what only the schema says, for example
+//!   `#[schemars(range(min = 1))]`, is sent to the model and not checked, and there is nothing that takes a schema alone
+//!   (`chat_structured_as`, `stream_structured_as`).
 //! - A response that does not match is sent back to the model with the reason, up to
 //!   [`retries`](StructuredRequest::retries) times. If it contains no JSON at all, the schema is also put into the prompt, because
 //!   some servers accept a schema and ignore it.
@@ -32,19 +35,25 @@
 //! ```
 
 mod extract;
+mod judge;
+#[cfg(feature = "validate")]
+mod matcher;
 mod nulls;
 mod partial;
-pub(crate) mod reasons;
 mod request;
 mod shape;
 mod stream;
 mod strict;
+#[cfg(feature = "validate")]
 mod work;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+#[cfg(feature = "validate")]
 use serde_json::Value;
 
+#[cfg(feature = "agent")]
+pub(crate) use judge::Judge;
 #[cfg(feature = "agent")]
 pub(crate) use nulls::drop_optional as drop_optional_nulls;
 #[cfg(feature = "agent")]
@@ -102,13 +111,14 @@ impl AgentLoop {
     ///
     /// Returns the errors of [`chat_structured`](Self::chat_structured), and an error of kind
     /// [`InvalidRequest`](crate::ErrorKind::InvalidRequest) if `schema` is not a valid JSON Schema.
+    #[cfg(feature = "validate")]
     pub async fn chat_structured_as(
         &self,
         schema: Value,
         request: impl Into<StructuredRequest>,
     ) -> Result<Structured<Value>> {
         let request = request.into();
-        let shape = Shape::new(schema, &request)?;
+        let shape = Shape::of_schema(schema, &request)?;
         self.chat_until_valid(&shape, request).await
     }
 
@@ -136,13 +146,14 @@ impl AgentLoop {
     ///
     /// Returns the errors of [`stream_structured`](Self::stream_structured), and an error of kind
     /// [`InvalidRequest`](crate::ErrorKind::InvalidRequest) if `schema` is not a valid JSON Schema.
+    #[cfg(feature = "validate")]
     pub async fn stream_structured_as(
         &self,
         schema: Value,
         request: impl Into<StructuredRequest>,
     ) -> Result<StructuredStream<Value>> {
         let request = request.into();
-        let shape = Shape::new(schema, &request)?;
+        let shape = Shape::of_schema(schema, &request)?;
         let stream = self.stream(shape.apply_to(request.request)).await?;
         Ok(StructuredStream::new(stream, shape))
     }

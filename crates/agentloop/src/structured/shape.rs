@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::extract::extract;
-use super::reasons::Matcher;
+use super::judge::Judge;
 use super::{StructuredRequest, nulls};
 use crate::chat::{
     ChatRequest, ChatResponse, Choice, FinishReason, JsonSchemaFormat, ResponseFormat, ResponsePart,
@@ -26,7 +26,7 @@ const MAX_QUOTED_CHARS: usize = 80;
 /// The schema that a response must match.
 pub(crate) struct Shape {
     format: JsonSchemaFormat,
-    matcher: Matcher,
+    judge: Judge,
     /// Whether the value may be wrapped in an object: some providers accept only objects at the root.
     wraps: bool,
 }
@@ -75,18 +75,33 @@ impl Invalid {
 }
 
 impl Shape {
-    pub(crate) fn of<T: JsonSchema>(request: &StructuredRequest) -> Result<Self> {
+    /// Returns the shape of a type.
+    pub(crate) fn of<T: JsonSchema + DeserializeOwned>(
+        request: &StructuredRequest,
+    ) -> Result<Self> {
         let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
-        let mut shape = Self::new(schema.to_value(), request)?;
+        let mut shape = Self::build(schema.to_value(), request, |schema| {
+            Judge::of_type::<T>("the schema", schema)
+        })?;
         if request.name.is_none() {
             shape.format.name = sanitize_name(&T::schema_name());
         }
         Ok(shape)
     }
 
-    pub(crate) fn new(mut schema: Value, request: &StructuredRequest) -> Result<Self> {
+    /// Returns the shape of a JSON Schema.
+    #[cfg(feature = "validate")]
+    pub(crate) fn of_schema(schema: Value, request: &StructuredRequest) -> Result<Self> {
+        Self::build(schema, request, |schema| Judge::of_schema("the schema", schema))
+    }
+
+    fn build(
+        mut schema: Value,
+        request: &StructuredRequest,
+        judge: impl FnOnce(&Value) -> Result<Judge>,
+    ) -> Result<Self> {
         depth::check_schema("the schema of the response", &mut schema)?;
-        let matcher = Matcher::new("the schema", &schema)?;
+        let judge = judge(&schema)?;
         let title = match &mut schema {
             Value::Object(fields) => {
                 // Providers do not need the dialect, and some reject it.
@@ -104,24 +119,29 @@ impl Shape {
                 strict: Some(true),
                 schema,
             },
-            matcher,
+            judge,
         })
     }
 
-    /// Returns the shape for the response format of a request, which must be a JSON Schema.
+    /// Returns the shape for the response format of a request, which must be a JSON Schema. Without a judge the schema decides.
     #[cfg(feature = "agent")]
-    pub(crate) fn of_format(format: &ResponseFormat) -> Result<Self> {
-        match format {
-            ResponseFormat::JsonSchema { json_schema } => {
-                let request = StructuredRequest::new(ChatRequest::default());
-                let shape = Self::new(json_schema.schema.clone(), &request)?;
-                Ok(Self { format: json_schema.clone(), ..shape })
-            }
-            _ => {
-                let message = "the `response_format` of the request is not a JSON Schema";
-                Err(Error::new(ErrorKind::InvalidRequest, message))
-            }
-        }
+    pub(crate) fn of_format(format: &ResponseFormat, judge: Option<&Judge>) -> Result<Self> {
+        let ResponseFormat::JsonSchema { json_schema } = format else {
+            let message = "the `response_format` of the request is not a JSON Schema";
+            return Err(Error::new(ErrorKind::InvalidRequest, message));
+        };
+        let request = StructuredRequest::new(ChatRequest::default());
+        let shape = Self::build(json_schema.schema.clone(), &request, |schema| match judge {
+            Some(judge) => Ok(judge.clone()),
+            None => Judge::of_schema("the schema of the run's output", schema),
+        })?;
+        Ok(Self { format: json_schema.clone(), ..shape })
+    }
+
+    /// Returns what decides whether a value fits.
+    #[cfg(feature = "agent")]
+    pub(crate) fn judge(&self) -> &Judge {
+        &self.judge
     }
 
     /// Returns the request with the schema as its response format.
@@ -174,7 +194,7 @@ impl Shape {
             .map_err(|error| self.mismatch(format!("it does not fit the type: {error}")))
     }
 
-    /// Returns the value in the response that matches the schema.
+    /// Returns the value in the response that fits.
     fn find_value(&self, choice: &Choice, part: Option<usize>) -> Result<Value, Invalid> {
         let texts = candidate_texts(choice, part);
         let found = extract(&texts, |value| self.match_value(value).is_ok()).map_err(|why| {
@@ -188,16 +208,16 @@ impl Shape {
             Ok(value) => return Ok(value),
             Err(found) => found,
         };
-        let reasons = self.matcher.reasons(&found);
-        Err(self.mismatch(format!("it does not match the schema ({reasons})")))
+        let why = self.judge.check(&found).err().unwrap_or_default();
+        Err(self.mismatch(format!("it does not match {why}")))
     }
 
-    /// Returns the value without added nulls if it, or the value that it wraps, matches the schema. Otherwise returns the
+    /// Returns the value without added nulls if it, or the value that it wraps, fits. Otherwise returns the
     /// value that was compared.
     fn match_value(&self, value: &Value) -> Result<Value, Value> {
         let mut whole = value.clone();
         self.drop_nulls(&mut whole);
-        if self.matcher.matches(&whole) {
+        if self.judge.accepts(&whole) {
             return Ok(whole);
         }
         if self.wraps
@@ -205,7 +225,7 @@ impl Shape {
         {
             let mut inner = inner.clone();
             self.drop_nulls(&mut inner);
-            if self.matcher.matches(&inner) {
+            if self.judge.accepts(&inner) {
                 return Ok(inner);
             }
         }

@@ -13,26 +13,21 @@ use crate::percent;
 
 /// A schema with the targets of its references.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(super) struct Work {
     schema: Value,
     /// The JSON pointers of named subschemas.
     names: HashMap<String, String>,
 }
 
 impl Work {
-    pub(crate) fn new(schema: &Value) -> Self {
+    pub(super) fn new(schema: &Value) -> Self {
         let mut names = HashMap::new();
         collect_names(schema, &mut String::new(), &mut names);
         Self { schema: schema.clone(), names }
     }
 
-    #[cfg(feature = "agent")]
-    pub(crate) fn schema(&self) -> &Value {
-        &self.schema
-    }
-
     /// Returns whether checking `value` takes at most [`MAX_SCHEMA_CHECKS`] steps.
-    pub(crate) fn is_bounded(&self, value: &Value) -> bool {
+    pub(super) fn is_bounded(&self, value: &Value) -> bool {
         let mut counter = Counter { work: self, known: HashMap::new() };
         counter.count(&self.schema, value, 0).is_some_and(|checks| checks <= MAX_SCHEMA_CHECKS)
     }

@@ -71,7 +71,7 @@ where
                 let running = (self.0)(arguments, context);
                 Box::pin(async move { to_output(running.await?) })
             }
-            // The arguments match the schema, but the type is narrower than its schema.
+            // They were checked before, so this is only reached by a type that reads the same JSON in two ways.
             Err(error) => Box::pin(std::future::ready(Err(ToolError::new(format!(
                 "the arguments do not match the type: {error}"
             ))))),
@@ -80,8 +80,10 @@ where
 }
 
 /// A function with JSON arguments.
+#[cfg(feature = "validate")]
 pub(super) struct Dynamic<F>(pub(super) F);
 
+#[cfg(feature = "validate")]
 impl<Output, F, Running> ToolHandler for Dynamic<F>
 where
     Output: Serialize + 'static,

@@ -1,6 +1,5 @@
 //! Tools that the agent runs.
 
-mod arguments;
 mod client;
 mod context;
 mod error;
@@ -21,7 +20,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use arguments::Checker;
 pub use client::{
     CommandOutput, ComputerAction, ComputerCall, MemoryCall, PatchCall, Point, SafetyCheck,
     ShellCall, TextEditorCall,
@@ -29,8 +27,10 @@ pub use client::{
 pub(super) use context::Resources;
 pub use context::{RunData, ToolContext};
 pub use error::ToolError;
+#[cfg(feature = "validate")]
+use handler::Dynamic;
 pub use handler::ToolHandler;
-use handler::{Dynamic, Typed};
+use handler::Typed;
 pub use output::ToolOutput;
 pub use result::{ToolResult, ToolStatus};
 pub use set::{ToolSet, ToolSource};
@@ -40,6 +40,7 @@ use crate::chat::{CacheControl, FunctionDefinition, ToolDefinition};
 use crate::error::{Error, Result};
 use crate::history::depth;
 use crate::limits::{MAX_TOOL_RETRIES, TOOL_TIMEOUT};
+use crate::structured::{Judge, drop_optional_nulls};
 
 /// Makes the status line of a call from its arguments so far.
 pub(super) type StatusLine = Arc<dyn Fn(&Value) -> Option<String> + Send + Sync>;
@@ -73,7 +74,7 @@ pub struct Tool {
     /// `None` if the caller runs the tool and supplies the result.
     handler: Option<Arc<dyn ToolHandler>>,
     /// An error if the schema is not valid. A run with such a tool fails before it sends anything.
-    checker: Result<Checker>,
+    judge: Result<Judge>,
     /// The server or the program that runs the tool, if there is one. It is part of the fingerprint.
     origin: Option<Arc<str>>,
     pub(super) policy: Option<Policy>,
@@ -92,6 +93,7 @@ pub struct Tool {
 
 impl Tool {
     /// Creates a tool from a function. The schema is generated from `Args`; doc comments on its fields become descriptions.
+    /// Arguments that are not an `Args` are a failure that the model sees, and the function is not called.
     ///
     /// The return value becomes the result: text unchanged, a [`ToolOutput`] with its parts, anything else as JSON. If the
     /// function returns an error, the model receives it and the run continues.
@@ -112,11 +114,12 @@ impl Tool {
             parameters: Some(generate_schema::<Args>()),
             ..FunctionDefinition::default()
         };
-        Self::with_handler(definition, Typed::new(function))
+        Self::typed::<Args>(definition, Typed::<Args, F>::new(function))
     }
 
     /// Creates a tool from a JSON Schema that is known only at run time. The function receives arguments that match the
     /// schema.
+    #[cfg(feature = "validate")]
     pub fn dynamic<Output, F, Running>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -138,14 +141,16 @@ impl Tool {
     }
 
     /// Creates a tool whose calls `handler` runs.
+    #[cfg(feature = "validate")]
     pub fn with_handler(definition: FunctionDefinition, handler: impl ToolHandler) -> Self {
-        Self::build(definition, Some(Arc::new(handler)))
+        Self::checked(definition, Some(Arc::new(handler)))
     }
 
     /// Creates a tool that the caller runs. A run in which it is called [waits](super::StopReason::Waiting) and is resumed
     /// with the result.
+    #[cfg(feature = "validate")]
     pub fn external(definition: FunctionDefinition) -> Self {
-        Self::build(definition, None)
+        Self::checked(definition, None)
     }
 
     /// Sets what runs the tool: a server, a program. It is part of the [fingerprint](Self::fingerprint), so approval of the tool
@@ -172,15 +177,33 @@ impl Tool {
         self
     }
 
-    fn build(mut definition: FunctionDefinition, handler: Option<Arc<dyn ToolHandler>>) -> Self {
+    /// Creates a tool whose arguments are an `Args`.
+    fn typed<Args: DeserializeOwned>(
+        definition: FunctionDefinition,
+        handler: impl ToolHandler,
+    ) -> Self {
+        Self::build(definition, Some(Arc::new(handler)), Judge::of_type::<Args>)
+    }
+
+    /// Creates a tool whose arguments are checked against its schema.
+    #[cfg(feature = "validate")]
+    fn checked(definition: FunctionDefinition, handler: Option<Arc<dyn ToolHandler>>) -> Self {
+        Self::build(definition, handler, Judge::of_schema)
+    }
+
+    fn build(
+        mut definition: FunctionDefinition,
+        handler: Option<Arc<dyn ToolHandler>>,
+        judge: impl FnOnce(&str, &Value) -> Result<Judge>,
+    ) -> Self {
         let parameters = definition.parameters.get_or_insert_with(no_parameters);
         let place = format!("the schema of the tool `{}`", definition.name);
-        let checker = depth::check_schema(&place, parameters)
-            .and_then(|()| Checker::new(&definition.name, parameters));
+        let judge =
+            depth::check_schema(&place, parameters).and_then(|()| judge(&place, parameters));
         Self {
             definition: Arc::new(definition),
             handler,
-            checker,
+            judge,
             origin: None,
             policy: None,
             reviewed: false,
@@ -319,7 +342,7 @@ impl Tool {
 
     /// Returns why the tool cannot be used.
     pub(super) fn problem(&self) -> Option<&Error> {
-        self.checker.as_ref().err()
+        self.judge.as_ref().err()
     }
 
     /// Returns whether a provider uses this name for the tool.
@@ -343,12 +366,21 @@ impl Tool {
         self.handler.as_ref()
     }
 
-    /// Parses and validates the arguments of a call. The error is a message for the model.
+    /// Parses and checks the arguments of a call. The error is a message for the model.
     pub(super) fn parse_arguments(&self, arguments: &str) -> Result<Value, String> {
-        match &self.checker {
-            Ok(checker) => checker.parse(arguments, self.normalize),
-            Err(error) => Err(error.message().to_owned()),
+        let judge = self.judge.as_ref().map_err(|error| error.message().to_owned())?;
+        let text = arguments.trim();
+        let mut value: Value = serde_json::from_str(if text.is_empty() { "{}" } else { text })
+            .map_err(|error| format!("the arguments are not JSON: {error}"))?;
+        if let Some(normalize) = self.normalize {
+            value = normalize(value);
         }
+        // Strict modes fill optional properties with null.
+        if let Some(schema) = &self.definition.parameters {
+            drop_optional_nulls(schema, &mut value);
+        }
+        judge.check(&value).map_err(|why| format!("the arguments do not match {why}"))?;
+        Ok(value)
     }
 }
 

@@ -162,7 +162,7 @@ impl Tool {
             parameters: Some(flatten_schema(generate_schema::<Args>())),
             ..FunctionDefinition::default()
         };
-        let mut tool = Self::with_handler(definition, Typed::new(function));
+        let mut tool = Self::typed::<Args>(definition, Typed::<Args, F>::new(function));
         tool.change_client(|client| client.kind = Some(kind));
         tool
     }
