@@ -270,22 +270,11 @@ fn read_hash(hex: &str) -> Option<Hash> {
 
 /// Returns the first second after a day, as Unix time.
 pub(crate) fn end_of_day(day: &str) -> Option<u64> {
-    let mut numbers = day.split('-');
-    let mut next = |digits: usize| -> Option<u64> {
-        let text = numbers.next().filter(|text| text.len() == digits)?;
-        text.parse().ok()
-    };
-    let (year, month, day) = (next(4)?, next(2)?, next(2)?);
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let lengths = [31, if is_leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let length = *lengths.get(usize::try_from(month).ok()?.checked_sub(1)?)?;
-    if year < 1970 || day == 0 || day > length || numbers.next().is_some() {
-        return None;
-    }
-    let leaps = |year: u64| year / 4 - year / 100 + year / 400;
-    let years = (year - 1970) * 365 + leaps(year - 1) - leaps(1969);
-    let months: u64 = lengths.iter().take(usize::try_from(month).ok()? - 1).sum();
-    Some((years + months + day) * 86_400)
+    // A text with a time, or without separators, is no day here.
+    let is_day = day.len() == 10 && day.bytes().filter(|byte| *byte == b'-').count() == 2;
+    let date: jiff::civil::Date = day.parse().ok().filter(|_| is_day)?;
+    let begin = date.duration_since(jiff::civil::date(1970, 1, 1)).as_secs();
+    u64::try_from(begin).ok().map(|begin| begin + 86_400)
 }
 
 #[cfg(test)]
@@ -350,12 +339,17 @@ mod tests {
     fn days_are_read_strictly() {
         assert_eq!(end_of_day("1970-01-01"), Some(86_400));
         assert_eq!(end_of_day("2024-02-29"), Some(1_709_251_200));
+        assert_eq!(end_of_day("9999-12-31"), Some(253_402_300_800));
         for day in [
             "2023-02-29",
             "2026-13-01",
             "2026-00-01",
             "26-01-01",
             "2026-1-1",
+            "2026-02-31",
+            "20260101",
+            "2026-01-01T00:00",
+            "+026-01-01",
             "",
             "2026-01-01-01",
             "1969-12-31",

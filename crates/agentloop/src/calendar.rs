@@ -1,84 +1,61 @@
-//! Dates and times of the Gregorian calendar, in universal time, as days and seconds since 1970.
+//! Dates and times in universal time, as seconds since 1970.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::fmt::rfc2822::DateTimeParser;
+use jiff::tz::Offset;
+
 pub(crate) const SECONDS_PER_DAY: u64 = 86_400;
-
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-/// Days between 0000-03-01 and 1970-01-01. Years are counted from March here, so a leap day is the last day of its year.
-const EPOCH: u64 = 719_468;
 
 /// Returns the seconds since 1970 of a moment. A moment before 1970 counts as its first second.
 pub(crate) fn seconds_since_1970(moment: SystemTime) -> u64 {
     moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Returns the year, month (1 to 12) and day (1 to 31) of a day since 1970.
-pub(crate) fn date_of_day(days: u64) -> (u64, u64, u64) {
-    let days = days.saturating_add(EPOCH);
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+/// Returns the day of a moment in seconds since 1970. After the year 9999 it is the last day of that year.
+pub(crate) fn date_of(seconds: u64) -> Date {
+    Offset::UTC.to_datetime(timestamp(seconds)).date()
 }
 
-/// Returns the seconds since 1970 of a date and a time of day, or `None` if a number is out of its range. A leap second counts as
-/// the first second of the next minute.
-fn seconds_of([year, month, day]: [u64; 3], [hour, minute, second]: [u64; 3]) -> Option<u64> {
-    let is_date = (1970..10_000).contains(&year) && (1..=12).contains(&month);
-    let is_time = hour < 24 && minute < 60 && second <= 60;
-    if !is_date || !(1..=31).contains(&day) || !is_time {
-        return None;
-    }
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leap_days = year / 4 - year / 100 + year / 400;
-    let days = 365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - EPOCH;
-    Some(days * SECONDS_PER_DAY + hour * 3_600 + minute * 60 + second)
+fn timestamp(seconds: u64) -> Timestamp {
+    let last = Timestamp::MAX.as_second();
+    let seconds = i64::try_from(seconds).map_or(last, |seconds| seconds.min(last));
+    Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// Reads a time as RFC 3339 writes it, such as `2026-05-04T20:01:02.264968Z`, in seconds since 1970. Fractions of a second are
-/// ignored. The time must be in universal time, as all providers write it.
+/// ignored. A time before 1970 is one that was never set: Go writes `0001-01-01T00:00:00Z` for it.
 pub(crate) fn read_rfc3339(text: &str) -> Option<i64> {
-    let (date, time) = text.split_once('T')?;
-    let time = time.strip_suffix('Z').or_else(|| time.strip_suffix("+00:00"))?;
-    let seconds = seconds_of(numbers(date, '-')?, numbers(time.split('.').next()?, ':')?)?;
-    i64::try_from(seconds).ok()
+    let time: Timestamp = text.parse().ok()?;
+    Some(time.as_second()).filter(|seconds| *seconds >= 0)
 }
 
 /// Writes seconds since 1970 as RFC 3339 does in universal time, such as `2026-05-04T20:01:02Z`.
 pub(crate) fn write_rfc3339(seconds: u64) -> String {
-    let (year, month, day) = date_of_day(seconds / SECONDS_PER_DAY);
-    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    timestamp(seconds).to_string()
 }
 
-/// Reads a date as HTTP headers write it, such as `Sun, 06 Nov 1994 08:49:37 GMT`, in seconds since 1970.
+/// Reads a date of an HTTP header, in seconds since 1970.
+///
+/// RFC 9110 has three forms that must be read: `Sun, 06 Nov 1994 08:49:37 GMT`, and the obsolete
+/// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`. The day of the week is not needed, so it is not read.
 pub(crate) fn read_http_date(text: &str) -> Option<u64> {
-    let (_, date) = text.split_once(", ")?;
-    let mut words = date.split(' ');
-    let day = number(words.next()?)?;
-    let month = words.next()?;
-    let month = MONTHS.iter().position(|known| *known == month)? as u64 + 1;
-    let year = number(words.next()?)?;
-    seconds_of([year, month, day], numbers(words.next()?, ':')?)
-}
-
-/// Reads three numbers that `separator` separates.
-fn numbers(text: &str, separator: char) -> Option<[u64; 3]> {
-    let mut parts = text.split(separator).map(number);
-    let read = [parts.next()??, parts.next()??, parts.next()??];
-    parts.next().is_none().then_some(read)
-}
-
-/// Reads a number of at most four digits. `parse` alone accepts a sign.
-fn number(text: &str) -> Option<u64> {
-    let is_number = text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| is_number)
+    let date = match text.split_once(", ") {
+        Some((_, date)) => {
+            let (day, time) = date.split_once(' ')?;
+            format!("{} {time}", day.replace('-', " "))
+        }
+        None => {
+            let mut words = text.split_ascii_whitespace().skip(1);
+            let (month, day, time, year) =
+                (words.next()?, words.next()?, words.next()?, words.next()?);
+            format!("{day} {month} {year} {time} GMT")
+        }
+    };
+    let time = DateTimeParser::new().parse_timestamp(date).ok()?;
+    u64::try_from(time.as_second()).ok()
 }
 
 #[cfg(test)]
@@ -121,16 +98,18 @@ mod tests {
             "yesterday",
             "2026-11-15",
             "2026-11-15T08:49:37",
-            "2026-11-15T08:49:37+02:00",
             "2026-13-01T00:00:00Z",
             "2026-00-01T00:00:00Z",
             "2026-01-32T00:00:00Z",
+            "2026-02-31T00:00:00Z",
+            "2026-02-29T00:00:00Z",
+            "2026-04-31T00:00:00Z",
             "2026-01-01T24:00:00Z",
             "2026-01-01T00:00:61Z",
-            "2026-01-01T00:00Z",
             "2026-01-01T00:00:00:00Z",
             "+026-01-01T00:00:00Z",
             "1969-12-31T23:59:59Z",
+            "0001-01-01T00:00:00Z",
             "99999999999999999999-01-01T00:00:00Z",
             "\u{e9}\u{e9}-01-01T00:00:00Z",
         ] {
@@ -138,19 +117,51 @@ mod tests {
         }
         for text in [
             "Sun, 06 Nov 1994 08:49:9300000000000000000 GMT",
-            "Sun, 06 Nov 1994 08:49 GMT",
             "Sun, 06 Foo 1994 08:49:37 GMT",
             "Sun, 32 Nov 1994 08:49:37 GMT",
+            "Sun, 31 Nov 1994 08:49:37 GMT",
             "06 Nov 1994 08:49:37 GMT",
+            "Sunday, 06-Nov-94",
+            "Sunday, 31-Feb-94 08:49:37 GMT",
+            "Sun Nov  6 1994",
+            "Sun Feb 31 08:49:37 1994",
+            "Sun Nov  6 08:49:37 94000",
+            "Mon, 01 Jan 1900 00:00:00 GMT",
+            ", ",
+            "\u{e9}, \u{e9} \u{e9}",
         ] {
             assert_eq!(read_http_date(text), None, "{text}");
         }
     }
 
     #[test]
+    fn a_time_with_an_offset_is_converted() {
+        for text in [
+            "2026-11-15T10:49:37+02:00",
+            "2026-11-15T00:19:37.5-08:30",
+            "2026-11-15T08:49:37.000+00:00",
+        ] {
+            assert_eq!(read_rfc3339(text), read_rfc3339("2026-11-15T08:49:37Z"), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_form_of_http_is_read() {
+        for text in [
+            "Sun, 06 Nov 1994 08:49:37 GMT",
+            "Sunday, 06-Nov-94 08:49:37 GMT",
+            "Sun Nov  6 08:49:37 1994",
+            "Wed, 06 Nov 1994 08:49:37 GMT",
+        ] {
+            assert_eq!(read_http_date(text), Some(784_111_777), "{text}");
+        }
+        assert_eq!(read_http_date("Monday, 16-Nov-26 00:00:00 GMT"), Some(1_794_787_200));
+    }
+
+    #[test]
     fn the_last_representable_moment_has_a_date() {
-        assert!(date_of_day(u64::MAX).0 > 1970);
-        assert!(write_rfc3339(u64::MAX).ends_with('Z'));
+        assert!(date_of(u64::MAX).year() > 1970);
+        assert!(write_rfc3339(u64::MAX).starts_with("9999-12-30T"));
         assert_eq!(seconds_since_1970(UNIX_EPOCH - std::time::Duration::from_secs(1)), 0);
     }
 }

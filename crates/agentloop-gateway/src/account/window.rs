@@ -1,6 +1,9 @@
 //! The periods of budgets, in UTC.
 
 use agentloop::GatewayPeriod;
+use jiff::civil::Date;
+
+use crate::store::date_of;
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -33,8 +36,7 @@ pub(crate) fn starts(now_ms: i64) -> Starts {
     let day = day(now_ms);
     // 1970-01-01 was a Thursday; weeks begin on Monday.
     let week = (day + 3).div_euclid(7) * 7 - 3;
-    let (year, month, _) = date(day);
-    [day * DAY_MS, week * DAY_MS, first_of(year, month) * DAY_MS, 0]
+    [day * DAY_MS, week * DAY_MS, midnight(date_of(day).first_of_month()), 0]
 }
 
 /// Returns when the period after the one that began at `start` begins; `None` for a total.
@@ -44,9 +46,8 @@ pub(super) fn next(period: GatewayPeriod, start: i64) -> Option<i64> {
         GatewayPeriod::Day => Some(start + DAY_MS),
         GatewayPeriod::Week => Some(start + 7 * DAY_MS),
         GatewayPeriod::Month => {
-            let (year, month, _) = date(day);
-            let (year, month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
-            Some(first_of(year, month) * DAY_MS)
+            let last = date_of(day).last_of_month();
+            Some(midnight(last.tomorrow().unwrap_or(Date::MAX)))
         }
         _ => None,
     }
@@ -54,27 +55,12 @@ pub(super) fn next(period: GatewayPeriod, start: i64) -> Option<i64> {
 
 /// Returns the day of a moment, as `2026-11-16`.
 pub(super) fn day_name(ms: i64) -> String {
-    let (year, month, day) = date(ms.div_euclid(DAY_MS));
-    format!("{year:04}-{month:02}-{day:02}")
+    date_of(day(ms)).to_string()
 }
 
-/// Returns the year, month and day of a day since 1970. Years are counted from March, so a leap day is the last of its year.
-fn date(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
-}
-
-/// Returns the first day of a month, in days since 1970.
-fn first_of(year: i64, month: i64) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leaps = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    365 * year + leaps + (153 * month + 2) / 5 - 719_468
+/// Returns when a day begins, in milliseconds of Unix time.
+fn midnight(date: Date) -> i64 {
+    date.duration_since(jiff::civil::date(1970, 1, 1)).as_secs() * 1_000
 }
 
 #[cfg(test)]

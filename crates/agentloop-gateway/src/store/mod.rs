@@ -39,7 +39,7 @@ pub use postgres::{
 pub use query::{By, DeletedSum, MAX_PAGE, RowFilter, UsageQuery, UsageSum};
 pub use row::{LedgerRow, Outcome, PriceId};
 pub use sqlite::SqliteStore;
-pub(crate) use time::format_day;
+pub(crate) use time::{date_of, format_day};
 
 /// All keys and teams of a database, as of one moment.
 #[derive(Clone, Debug, Default, PartialEq)]

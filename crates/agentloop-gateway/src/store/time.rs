@@ -1,22 +1,25 @@
 //! Days and hours in UTC, as groups of the ledger.
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::Offset;
+
 /// The milliseconds of an hour.
 pub(crate) const HOUR_MS: i64 = 3_600_000;
 
 /// The milliseconds of a day.
 pub(crate) const DAY_MS: i64 = 24 * HOUR_MS;
 
+/// Returns a day, counted since 1970. A day that no calendar has is the first or the last one that it has.
+pub(crate) fn date_of(day: i64) -> Date {
+    let last = if day < 0 { Date::MIN } else { Date::MAX };
+    let time = day.checked_mul(24 * 3_600).and_then(|second| Timestamp::from_second(second).ok());
+    time.map_or(last, |time| Offset::UTC.to_datetime(time).date())
+}
+
 /// Formats a day, counted since 1970, as `YYYY-MM-DD`.
 pub(crate) fn format_day(day: i64) -> String {
-    // The civil date of a day number, by Howard Hinnant's `civil_from_days`. Years begin in March, so a leap day is the last day.
-    let shifted = i128::from(day) + 719_468;
-    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    format!("{:04}-{month:02}-{day:02}", year + era * 400 + next)
+    date_of(day).to_string()
 }
 
 /// Formats an hour, counted since 1970, as `YYYY-MM-DDTHH`.

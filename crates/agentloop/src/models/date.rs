@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::SystemTime;
 
+use jiff::civil;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::calendar;
@@ -19,42 +20,25 @@ use crate::calendar;
 /// # Ok::<(), agentloop::models::ParseDateError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Date {
-    year: u16,
-    month: u8,
-    day: u8,
-}
+pub struct Date(civil::Date);
 
 impl Date {
-    /// Returns the day of that year, month (1 to 12) and day (1 to 31), if it exists.
+    /// Returns the day of that year (at most 9999), month (1 to 12) and day (1 to 31), if it exists.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
-        let leap =
-            year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-        let days = match month {
-            2 if leap => 29,
-            2 => 28,
-            4 | 6 | 9 | 11 => 30,
-            1..=12 => 31,
-            _ => return None,
-        };
-        (1..=days).contains(&day).then_some(Self { year, month, day })
+        let (year, month, day) =
+            (year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?);
+        civil::Date::new(year, month, day).ok().map(Self)
     }
 
     /// Returns the day of a moment. Moments before 1970 count as 1970-01-01.
     pub fn of(moment: SystemTime) -> Self {
-        let days = calendar::seconds_since_1970(moment) / calendar::SECONDS_PER_DAY;
-        let (year, month, day) = calendar::date_of_day(days);
-        Self {
-            year: u16::try_from(year).unwrap_or(u16::MAX),
-            month: u8::try_from(month).unwrap_or(12),
-            day: u8::try_from(day).unwrap_or(31),
-        }
+        Self(calendar::date_of(calendar::seconds_since_1970(moment)))
     }
 }
 
 impl fmt::Display for Date {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
+        self.0.fmt(f)
     }
 }
 
@@ -80,17 +64,10 @@ impl FromStr for Date {
     type Err = ParseDateError;
 
     fn from_str(text: &str) -> Result<Self, ParseDateError> {
-        let read = || {
-            let digits = text.bytes().filter(u8::is_ascii_digit).count();
-            if (text.len(), digits) != (10, 8) {
-                return None;
-            }
-            let mut parts = text.split('-');
-            let year = parts.next().filter(|year| year.len() == 4)?.parse().ok()?;
-            let month = parts.next().filter(|month| month.len() == 2)?.parse().ok()?;
-            Self::new(year, month, parts.next()?.parse().ok()?)
-        };
-        read().ok_or_else(|| ParseDateError(text.to_owned()))
+        // A text with a time, or without separators, is no date here.
+        let is_date = text.len() == 10 && text.bytes().filter(|byte| *byte == b'-').count() == 2;
+        let date = text.parse().ok().filter(|_| is_date);
+        date.map(Self).ok_or_else(|| ParseDateError(text.to_owned()))
     }
 }
 

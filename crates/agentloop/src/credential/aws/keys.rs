@@ -126,20 +126,9 @@ pub(super) fn read_assumed(body: &[u8], service: &str) -> Result<Fetched<Keys>> 
 
 /// Reads when keys expire. Programs may write the time of another zone.
 fn read_end(text: &str, service: &str) -> Result<SystemTime> {
-    let read = || {
-        let (time, ahead) = match text.get(text.len().checked_sub(6)?..) {
-            Some(zone) if zone.starts_with(['+', '-']) => {
-                let (hours, minutes) = zone.get(1..)?.split_once(':')?;
-                let minutes = hours.parse::<i64>().ok()? * 60 + minutes.parse::<i64>().ok()?;
-                let sign = if zone.starts_with('-') { -1 } else { 1 };
-                (format!("{}Z", text.strip_suffix(zone)?), sign * minutes * 60)
-            }
-            _ => (text.to_owned(), 0),
-        };
-        let seconds = u64::try_from(read_rfc3339(&time)?.checked_sub(ahead)?).ok()?;
-        UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
-    };
-    read().ok_or_else(|| unreadable(service))
+    let seconds = read_rfc3339(text).and_then(|seconds| u64::try_from(seconds).ok());
+    let end = seconds.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
+    end.ok_or_else(|| unreadable(service))
 }
 
 /// Reads keys from the body of a response of the single sign-on.

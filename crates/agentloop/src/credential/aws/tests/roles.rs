@@ -24,11 +24,8 @@ fn refusal(code: &str) -> String {
 
 /// Writes a time as the header `date` does.
 fn http_date(seconds: u64) -> String {
-    let months = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let (year, month, day) = crate::calendar::date_of_day(seconds / 86_400);
-    let at = 3 * (usize::try_from(month).unwrap() - 1);
-    let text = write_rfc3339(seconds);
-    format!("Mon, {day:02} {} {year} {} GMT", &months[at..at + 3], &text[11..19])
+    let time = jiff::Timestamp::from_second(seconds.try_into().unwrap()).unwrap();
+    time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
 fn dev(config: &str) -> Lab {
