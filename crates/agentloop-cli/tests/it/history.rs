@@ -5,11 +5,12 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::common::folder::Folder;
+use crate::common::patience::wait_until;
 use crate::common::server::{self, Then, serve};
 use crate::common::{Outcome, Run, agentloop, delta, sse};
 
@@ -225,16 +226,11 @@ fn a_killed_process_leaves_the_prompt_and_what_had_arrived() {
     let config = folder.path().join("lab.toml");
     std::fs::write(&config, format!("[providers.lab]\nbase_url = '{url}'\n")).unwrap();
     let mut child = spawn(&folder, &config, &["chat", "-m", "lab/m", "Tell me everything"]);
-    let started = Instant::now();
     let text = |stored: &Value| stored["messages"][1]["message"].to_string();
-    loop {
-        std::thread::sleep(Duration::from_millis(100));
+    wait_until("what has arrived is stored", || {
         let done = prepare(&folder, ["log", "show", "--json"]).run();
-        if done.code == Some(0) && text(&done.json()).contains("word word") {
-            break;
-        }
-        assert!(started.elapsed() < Duration::from_secs(60), "nothing was stored: {done}");
-    }
+        done.code == Some(0) && text(&done.json()).contains("word word")
+    });
     child.kill().unwrap();
     child.wait().unwrap();
     let stored = last(&folder);
@@ -396,15 +392,12 @@ fn a_run_that_is_killed_keeps_its_finished_steps() {
     std::fs::write(&config, format!("[providers.lab]\nbase_url = '{url}'\n")).unwrap();
     let args = ["run", "-m", "lab/m", "--no-stream", "--tool", "time", "What time is it?"];
     let mut child = spawn(&folder, &config, &args);
-    let started = Instant::now();
-    let stored = loop {
-        std::thread::sleep(Duration::from_millis(100));
+    let mut stored = Value::Null;
+    wait_until("the step is stored", || {
         let done = prepare(&folder, ["log", "show", "--json"]).run();
-        if done.code == Some(0) && done.json()["messages"].as_array().unwrap().len() == 4 {
-            break done.json();
-        }
-        assert!(started.elapsed() < Duration::from_secs(60), "the step was not stored: {done}");
-    };
+        stored = if done.code == Some(0) { done.json() } else { Value::Null };
+        stored["messages"].as_array().is_some_and(|messages| messages.len() == 4)
+    });
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(stored["messages"][1]["response"]["state"], "complete", "{stored}");

@@ -5,6 +5,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Command;
 
+use crate::common::port::Port;
+
 /// Reads one request, and returns its head and its body.
 fn collect(listener: &TcpListener) -> (String, Vec<u8>) {
     let (mut stream, _) = listener.accept().unwrap();
@@ -52,9 +54,8 @@ fn each_call_is_exported_as_a_span() {
 
 #[test]
 fn an_unreachable_collector_does_not_fail_the_command() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    let port = Port::reserve();
+    let address = format!("http://{}", port.address());
     let output = Command::new(env!("CARGO_BIN_EXE_agentloop"))
         .args(["chat", "-m", "sim/echo", "Hello"])
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", &address)

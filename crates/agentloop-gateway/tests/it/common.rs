@@ -16,6 +16,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use serde_json::{Value, json};
 
+use crate::servers::patience::until;
+
 /// The key of the client.
 pub(crate) const KEY: &str = "al-test-key";
 
@@ -132,14 +134,8 @@ impl Recorder for Records {
 impl Records {
     /// Waits for the record of a request.
     pub(crate) async fn wait(&self, count: usize) -> Vec<Seen> {
-        for _ in 0..500 {
-            let seen = self.0.lock().unwrap().clone();
-            if seen.len() >= count {
-                return seen;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("there are not {count} records: {:?}", self.0.lock().unwrap());
+        until(&format!("{count} records"), async || self.0.lock().unwrap().len() >= count).await;
+        self.0.lock().unwrap().clone()
     }
 }
 

@@ -13,6 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::common::{KEY, Records, Stage, TestStore, chat, gateway_with};
+use crate::servers::patience::PATIENCE;
 
 /// A millionth of a dollar for each token.
 const PRICES: &str = "
@@ -26,7 +27,7 @@ per_million = { input = '1', output = '1' }
 const DRAINS: &str = "[gateway.routes.left]\nmodels = ['chat/echo']\ndrain = 20\n";
 
 async fn rows_of(gateway: &Gateway, store: &TestStore) -> Vec<LedgerRow> {
-    assert!(gateway.accounts().close(Duration::from_secs(10)).await);
+    assert!(gateway.accounts().close(PATIENCE).await);
     store.rows(&RowFilter::default(), None).await.unwrap()
 }
 
@@ -117,7 +118,7 @@ async fn a_gateway_that_stops_waits_for_responses_that_are_drained() {
     let mut response = stage.open("left", true).await;
     assert!(response.body_mut().next().await.is_some());
     drop(response);
-    stage.server.shutdown(Duration::from_secs(10)).await;
+    stage.server.shutdown(PATIENCE).await;
     left.send(()).unwrap();
     let rows = rows_of(&stage.gateway, &store).await;
     let [row] = &rows[..] else { panic!("{rows:?}") };
@@ -196,7 +197,7 @@ impl Front {
 }
 
 /// Reads a request with a body.
-async fn read_request(stream: &mut TcpStream) {
+pub(crate) async fn read_request(stream: &mut TcpStream) {
     let mut read = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&read).to_ascii_lowercase();

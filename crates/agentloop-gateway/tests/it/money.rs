@@ -1,7 +1,6 @@
 //! Budgets hold and the ledger equals the provider's bill, over real sockets.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use agentloop::{Protocol, Usd};
 use agentloop_gateway::{KeyRecord, LedgerRow, Outcome, RowFilter, Store, new_key};
@@ -10,6 +9,7 @@ use http::Request;
 use serde_json::json;
 
 use crate::common::{CLIENTS, KEY, Stage, TestStore, UPSTREAMS, chat};
+use crate::servers::patience::{PATIENCE, until};
 
 /// The prices of a model for each provider: a millionth of a dollar for a token of the prompt, and two for one of the response.
 fn prices(models: &[&str]) -> String {
@@ -32,7 +32,7 @@ async fn stage(settings: &str, models: &[&str]) -> (Stage, TestStore) {
 
 /// Returns all rows, once everything is stored.
 async fn rows(stage: &Stage, store: &TestStore) -> Vec<LedgerRow> {
-    assert!(stage.gateway.accounts().close(Duration::from_secs(10)).await);
+    assert!(stage.gateway.accounts().close(PATIENCE).await);
     store.rows(&RowFilter::default(), None).await.unwrap()
 }
 
@@ -260,13 +260,8 @@ async fn a_key_of_the_store_works_until_it_is_revoked() {
         stage.send(request, body.to_string()).await.status
     };
     let becomes = async |wanted: u16| {
-        for _ in 0..200 {
-            if status("chat/echo").await == wanted {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("the status is not {wanted}");
+        let what = format!("the status is {wanted}");
+        until(&what, async || status("chat/echo").await == wanted).await;
     };
     becomes(200).await;
     assert_eq!(status("claude/echo").await, 403);

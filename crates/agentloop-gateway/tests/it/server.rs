@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::Request;
 
 use crate::common::{KEY, Stage, chat, upstream};
+use crate::servers::patience::{PATIENCE, until, within};
 
 #[tokio::test]
 async fn tls_serves_http_1_and_2_on_one_port() {
@@ -70,9 +71,9 @@ async fn a_graceful_stop_finishes_streams_and_accepts_no_more() {
     let mut response = stage.open(&path, &body).await;
     assert!(response.body_mut().next().await.is_some());
     let address = stage.server.address();
-    let stopping = tokio::spawn(stage.server.shutdown(Duration::from_secs(20)));
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert!(tokio::net::TcpStream::connect(address).await.is_err());
+    let stopping = tokio::spawn(stage.server.shutdown(PATIENCE));
+    let connect = async || tokio::net::TcpStream::connect(address).await;
+    until("no connection is accepted", async || connect().await.is_err()).await;
     let rest = response.into_body().collect(16 << 20).await.unwrap();
     assert!(rest.ends_with(b"data: [DONE]\n\n"));
     assert!(stopping.await.unwrap(), "all requests ended");
@@ -97,7 +98,6 @@ async fn connections_beyond_the_limit_wait_their_turn() {
     for _ in 0..2 {
         held.push(tokio::net::TcpStream::connect(server.address()).await.unwrap());
     }
-    tokio::time::sleep(Duration::from_millis(50)).await;
     let request = || {
         Request::get(format!("http://{}/health/live", server.address())).body(Bytes::new()).unwrap()
     };
@@ -108,11 +108,8 @@ async fn connections_beyond_the_limit_wait_their_turn() {
     );
     assert!(waiting.await.is_err(), "a third connection is served");
     held.clear();
-    let served = tokio::time::timeout(
-        Duration::from_secs(5),
-        transport.send(request(), SendOptions::default()),
-    );
-    assert_eq!(served.await.unwrap().unwrap().status(), 200);
+    let served = within("a response", transport.send(request(), SendOptions::default())).await;
+    assert_eq!(served.unwrap().status(), 200);
 }
 
 #[tokio::test]

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use agentloop::Secret;
+
+use super::patience::wait_until;
 
 /// Makes an empty cluster once: `initdb` takes a second, a copy of its result some milliseconds. The server must not run as root,
 /// so `"$@"` is the prefix that runs a command as another user.
@@ -113,7 +114,7 @@ impl PostgresServer {
             "synchronous_commit=off",
             "autovacuum=off",
             "shared_buffers=16MB",
-            "max_connections=100",
+            "max_connections=500",
             "wal_level=minimal",
             "max_wal_senders=0",
             "listen_addresses=",
@@ -122,17 +123,16 @@ impl PostgresServer {
         }
         command.args(&self.options);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        self.watch = Some(command.spawn().unwrap());
+        let watch = self.watch.insert(command.spawn().unwrap());
         let state = self.folder.join("data/postmaster.pid");
-        for _ in 0..3_000 {
-            let text = std::fs::read_to_string(&state).unwrap_or_default();
-            if text.lines().nth(7).is_some_and(|line| line.trim() == "ready") {
-                return;
+        wait_until("PostgreSQL is ready", || {
+            if watch.try_wait().unwrap().is_some() {
+                let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+                panic!("PostgreSQL does not start:\n{log}");
             }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-        panic!("PostgreSQL does not start:\n{log}");
+            let text = std::fs::read_to_string(&state).unwrap_or_default();
+            text.lines().nth(7).is_some_and(|line| line.trim() == "ready")
+        });
     }
 
     /// Stops the server at once. Its data stays.

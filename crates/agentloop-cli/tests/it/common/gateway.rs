@@ -5,12 +5,11 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 
-/// How long a test waits for a text before it fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::common::patience::{PATIENCE, wait_until};
 
 /// A gateway and what it has written on stderr.
 pub(crate) struct Gateway {
@@ -80,18 +79,16 @@ impl Gateway {
 
     /// Waits for the end of the process, and returns its exit code.
     pub(crate) fn finish(&mut self) -> Option<i32> {
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                for line in self.lines.iter() {
-                    self.stderr.push_str(&line);
-                    self.stderr.push('\n');
-                }
-                return status.code();
-            }
-            std::thread::sleep(Duration::from_millis(5));
+        let mut status = None;
+        wait_until(&format!("the gateway ends\n{}", self.stderr), || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        for line in self.lines.iter() {
+            self.stderr.push_str(&line);
+            self.stderr.push('\n');
         }
-        panic!("the gateway does not end\n{}", self.stderr);
+        status.unwrap().code()
     }
 
     /// Sends a prompt to a model.

@@ -3,8 +3,18 @@
 pub(crate) mod folder;
 #[cfg(unix)]
 pub(crate) mod gateway;
+#[path = "../../../../agentloop/tests/it/support/patience.rs"]
+pub(crate) mod patience;
+#[path = "../../../../agentloop/tests/it/support/port.rs"]
+pub(crate) mod port;
+#[cfg(unix)]
+#[path = "../../../../agentloop/tests/it/support/program.rs"]
+pub(crate) mod programs;
 #[cfg(unix)]
 pub(crate) mod pty;
+#[cfg(feature = "redis")]
+#[path = "../../../../agentloop/tests/it/support/redis.rs"]
+pub(crate) mod redis;
 pub(crate) mod server;
 pub(crate) mod sim;
 

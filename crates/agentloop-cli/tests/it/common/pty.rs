@@ -8,13 +8,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// How long a test waits for a text before it fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::common::patience::PATIENCE;
 
 /// A command that runs on a terminal of its own.
 pub(crate) struct Terminal {

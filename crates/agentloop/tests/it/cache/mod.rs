@@ -7,6 +7,5 @@ mod flight;
 mod keeping;
 mod memory;
 mod redis;
-mod redis_server;
 mod stores;
 mod support;

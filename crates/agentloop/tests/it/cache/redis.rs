@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use agentloop::middleware::{Cache, CacheKey, CacheStore as _, RedisStore};
 use agentloop::{AgentLoop, Config};
 use agentloop_sim::Simulator;
 
-use crate::cache::redis_server::RedisServer;
 use crate::cache::support::Kind;
-
-/// Long enough for a machine that has much to do.
-const PATIENT: Duration = Duration::from_secs(20);
+use crate::support::patience::{PATIENCE, until};
+use crate::support::port::Port;
+use crate::support::redis::RedisServer;
 
 fn cache(address: &str) -> Cache {
-    Cache::new().store(RedisStore::new(address).unwrap()).store_deadline(PATIENT)
+    Cache::new().store(RedisStore::new(address).unwrap()).store_deadline(PATIENCE)
 }
 
 fn client(simulator: &Simulator, cache: Cache) -> AgentLoop {
@@ -27,8 +25,8 @@ async fn machines_share_responses_through_redis() {
     let Some(redis) = RedisServer::start() else { return };
     for kind in Kind::ALL {
         let simulator = Simulator::new();
-        let here = client(&simulator, cache(&redis.address()));
-        let there = client(&simulator, cache(&redis.socket()));
+        let here = client(&simulator, cache(&redis.url()));
+        let there = client(&simulator, cache(&redis.socket_url()));
         let text = format!("{kind:?}");
         assert!(!kind.ask(&here, "sim/echo", &text).await.unwrap());
         assert!(kind.ask(&there, "sim/echo", &text).await.unwrap(), "{kind:?}");
@@ -40,19 +38,18 @@ async fn machines_share_responses_through_redis() {
 #[tokio::test]
 async fn redis_expires_responses_and_separates_namespaces() {
     let Some(redis) = RedisServer::start() else { return };
-    let table =
-        format!("[cache]\nttl = 1000\nnamespace = \"ours\"\nredis = \"{}\"", redis.address());
-    let configured = Config::parse(&table).unwrap().cache.unwrap().store_deadline(PATIENT);
+    let table = format!("[cache]\nttl = 1000\nnamespace = \"ours\"\nredis = \"{}\"", redis.url());
+    let configured = Config::parse(&table).unwrap().cache.unwrap().store_deadline(PATIENCE);
     let simulator = Simulator::new();
     let ai = client(&simulator, configured);
     Kind::Chat.ask(&ai, "sim/echo", "a").await.unwrap();
     assert!(Kind::Stream.ask(&ai, "sim/echo", "a").await.unwrap());
-    let keys = redis.says("KEYS *").unwrap();
+    let keys = redis.say(&["KEYS", "*"]).unwrap();
     let key = keys.lines().last().unwrap();
     assert!(keys.starts_with("*1\r\n") && key.starts_with("agentloop:ours:"), "{keys}");
-    let left: u64 = redis.says(&format!("PTTL {key}")).unwrap()[1..].trim().parse().unwrap();
+    let left: u64 = redis.say(&["PTTL", key]).unwrap()[1..].trim().parse().unwrap();
     assert!((1..=1_000_000).contains(&left), "{left}");
-    let other = client(&simulator, cache(&redis.address()));
+    let other = client(&simulator, cache(&redis.url()));
     assert!(!Kind::Chat.ask(&other, "sim/echo", "a").await.unwrap());
 }
 
@@ -60,12 +57,13 @@ async fn redis_expires_responses_and_separates_namespaces() {
 #[tokio::test]
 async fn a_value_that_is_too_large_is_not_read() {
     let Some(redis) = RedisServer::start() else { return };
-    let store = RedisStore::new(&redis.address()).unwrap();
+    let store = RedisStore::new(&redis.url()).unwrap();
     let key = CacheKey::new([7; 32]);
     let most = 1 << 20;
     for (length, is_read) in [(1, true), (most, true), (most + 1, false), (100 << 20, false)] {
-        redis.says(&format!("DEL agentloop:{key}")).unwrap();
-        redis.says(&format!("SETRANGE agentloop:{key} {} x", length - 1)).unwrap();
+        let name = format!("agentloop:{key}");
+        redis.say(&["DEL", &name]).unwrap();
+        redis.say(&["SETRANGE", &name, &(length - 1).to_string(), "x"]).unwrap();
         let found = store.get(&key).await.unwrap();
         assert_eq!(found.map(|value| value.len()), is_read.then_some(length));
     }
@@ -76,7 +74,7 @@ async fn a_value_that_is_too_large_is_not_read() {
 async fn many_calls_at_once_share_a_few_connections_and_nothing_is_left_running() {
     let Some(redis) = RedisServer::start() else { return };
     let simulator = Simulator::new();
-    let ai = client(&simulator, cache(&redis.address()));
+    let ai = client(&simulator, cache(&redis.url()));
     let texts: Vec<String> = (0..64).map(|number| number.to_string()).collect();
     for round in [false, true] {
         let asked = texts.iter().map(|text| Kind::Chat.ask(&ai, "sim/echo", text));
@@ -86,20 +84,17 @@ async fn many_calls_at_once_share_a_few_connections_and_nothing_is_left_running(
     assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), 0);
     // The connection that requests the list is on it. Redis notices closed connections with a delay.
     let clients = || {
-        let list = redis.says("CLIENT LIST").unwrap();
+        let list = redis.say(&["CLIENT", "LIST"]).unwrap();
         list.lines().filter(|line| line.starts_with("id=")).count()
     };
-    let few = (0..500).any(|_| {
-        std::thread::sleep(Duration::from_millis(10));
-        clients() <= agentloop::limits::MAX_REDIS_LINKS + 1
-    });
-    assert!(few, "{} connections", clients());
+    let most = agentloop::limits::MAX_REDIS_LINKS + 1;
+    until("there are a few connections", async || clients() <= most).await;
 }
 
 #[test]
 fn a_client_outlives_the_runtime_that_it_was_first_used_on() {
     let Some(redis) = RedisServer::start() else { return };
-    let ai = client(&Simulator::new(), cache(&redis.address()));
+    let ai = client(&Simulator::new(), cache(&redis.url()));
     for round in [false, true, true] {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         assert_eq!(runtime.block_on(Kind::Chat.ask(&ai, "sim/echo", "a")).unwrap(), round);
@@ -110,10 +105,10 @@ fn a_client_outlives_the_runtime_that_it_was_first_used_on() {
 async fn calls_continue_without_a_redis_that_stops() {
     let Some(mut redis) = RedisServer::start() else { return };
     let simulator = Simulator::new();
-    let ai = client(&simulator, cache(&redis.address()));
+    let ai = client(&simulator, cache(&redis.url()));
     Kind::Chat.ask(&ai, "sim/echo", "b").await.unwrap();
     assert!(Kind::Chat.ask(&ai, "sim/echo", "b").await.unwrap());
-    redis.die();
+    redis.kill();
     for kind in Kind::ALL {
         for _ in 0..10 {
             assert!(!kind.ask(&ai, "sim/echo", "b").await.unwrap());
@@ -124,11 +119,8 @@ async fn calls_continue_without_a_redis_that_stops() {
 
 #[tokio::test]
 async fn calls_continue_without_a_redis_that_never_ran() {
-    // A port that was free a moment ago.
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let address = format!("redis://{}", listener.local_addr().unwrap());
-    drop(listener);
-    let ai = client(&Simulator::new(), cache(&address));
+    let port = Port::reserve();
+    let ai = client(&Simulator::new(), cache(&format!("redis://{}", port.address())));
     for kind in Kind::ALL {
         assert!(!kind.ask(&ai, "sim/echo", "a").await.unwrap());
     }

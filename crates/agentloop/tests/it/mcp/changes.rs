@@ -1,12 +1,11 @@
 //! Tools that change, and connections that end.
 
-use std::time::Duration;
-
 use agentloop::agent::Agent;
 use serde_json::json;
 
 use crate::mcp::fake::connected;
 use crate::mcp::run::{call, model, request};
+use crate::support::patience::until;
 
 #[tokio::test]
 async fn a_changed_list_of_tools_is_read_again() {
@@ -14,12 +13,7 @@ async fn a_changed_list_of_tools_is_read_again() {
     let has_grown = || connection.tools().iter().any(|tool| tool.name() == "fake__grown");
     assert!(!has_grown());
     call(&connection, "fake__grow", json!({})).await;
-    let read = async {
-        while !has_grown() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), read).await.unwrap();
+    until("the tools are listed again", async || has_grown()).await;
     assert_eq!(
         call(&connection, "fake__grown", json!({})).await.output.to_text(),
         "what is grown?"

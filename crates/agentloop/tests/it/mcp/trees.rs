@@ -1,13 +1,13 @@
 //! All descendants of a server end with it.
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use agentloop::agent::mcp::McpConnection;
 use serde_json::json;
 
 use crate::mcp::child::{server, with_descendants};
 use crate::mcp::run::call;
+use crate::support::patience::until;
 
 /// The variable for the process that connects to a server: what marks the server.
 const CONNECTS: &str = "AGENTLOOP_TEST_CONNECTS";
@@ -29,11 +29,7 @@ fn count_sleepers(seconds: u32) -> usize {
 
 /// Waits until this many processes sleep.
 async fn wait_for_sleepers(seconds: u32, count: usize) {
-    let since = Instant::now();
-    while count_sleepers(seconds) != count {
-        assert!(since.elapsed() < Duration::from_secs(20), "{} sleep", count_sleepers(seconds));
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until(&format!("{count} sleep"), async || count_sleepers(seconds) == count).await;
 }
 
 /// Returns a number of seconds that no other test uses.

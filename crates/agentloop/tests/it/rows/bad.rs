@@ -3,6 +3,8 @@
 use agentloop::{AgentLoop, ChatRequest, EmbedRequest, ErrorKind, Provider};
 use agentloop_sim::Server;
 
+use crate::support::port::Port;
+
 fn client(url: String) -> AgentLoop {
     let lab = Provider::openai_compatible("lab", url).key("sk-secret-of-this-test");
     AgentLoop::builder().provider(lab).build().unwrap()
@@ -30,10 +32,8 @@ async fn a_body_of_two_hundred_megabytes_is_refused_and_not_held() {
 
 #[tokio::test]
 async fn a_refused_connection_names_the_host_and_has_a_hint() {
-    // A port that was free a moment ago.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    let port = Port::reserve();
+    let address = port.address();
     let error = client(format!("http://{address}/v1")).chat(ask("echo")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connection);
     assert!(error.to_string().contains(&address.to_string()), "{error}");

@@ -1,6 +1,10 @@
 //! What several test files need.
 
+pub(crate) mod clock;
 pub(crate) mod own_process;
+pub(crate) mod patience;
+pub(crate) mod port;
+pub(crate) mod redis;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

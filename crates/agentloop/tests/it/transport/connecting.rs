@@ -6,18 +6,18 @@ use agentloop::ErrorKind;
 use agentloop::transport::{HttpTransport, SendOptions, Transport};
 use http::Response;
 
+use crate::support::port::Port;
 use crate::transport::support::tls::Trust;
 use crate::transport::support::*;
 
 #[tokio::test]
 async fn a_refused_connection_names_host_and_port() {
-    let (listener, url) = listen().await;
-    drop(listener);
-    let error = text(&transport(), get(&url)).await.unwrap_err();
+    let port = Port::reserve();
+    let address = port.address().to_string();
+    let error = text(&transport(), get(format!("http://{address}"))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connection);
     assert!(error.is_retryable());
-    let address = url.strip_prefix("http://").unwrap();
-    assert!(error.to_string().contains(address), "{error}");
+    assert!(error.to_string().contains(&address), "{error}");
     assert!(error.hint().is_some());
     assert!(std::error::Error::source(&error).is_some());
 }

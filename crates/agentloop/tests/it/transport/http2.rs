@@ -12,6 +12,7 @@ use http::{Request, Response};
 use tokio::net::TcpListener;
 use tokio::sync::{Barrier, mpsc};
 
+use crate::support::patience::within;
 use crate::transport::support::tls::Trust;
 use crate::transport::support::*;
 
@@ -173,7 +174,7 @@ async fn dropping_one_stream_resets_it_and_not_the_others() {
     drop(bodies.remove(0));
     let mut dropped = streams.remove(0);
     let reason = std::future::poll_fn(|context| dropped.poll_reset(context));
-    let reason = tokio::time::timeout(PATIENCE, reason).await.unwrap().unwrap();
+    let reason = within("a reset", reason).await.unwrap();
     assert_eq!(reason, Reason::CANCEL);
     for (body, stream) in bodies.iter_mut().zip(&mut streams) {
         stream.send_data("second".into(), true).unwrap();
@@ -192,7 +193,7 @@ async fn dropping_the_only_stream_resets_it_although_no_task_drives_the_connecti
     let (_, _, mut respond) = arrived.recv().await.unwrap();
     call.abort();
     let reason = std::future::poll_fn(|context| respond.poll_reset(context));
-    let reason = tokio::time::timeout(PATIENCE, reason).await.unwrap().unwrap();
+    let reason = within("a reset", reason).await.unwrap();
     assert_eq!(reason, Reason::CANCEL);
     // The connection serves the next request.
     let call = tokio::spawn(async move { text(&transport, get(&url)).await.unwrap() });
@@ -324,7 +325,7 @@ async fn a_connection_that_breaks_ends_all_its_streams_with_errors() {
     let _ = futures_util::poll!(std::pin::pin!(flushed));
     drop(connection);
     for call in calls {
-        let error = tokio::time::timeout(PATIENCE, call).await.unwrap().unwrap().unwrap_err();
+        let error = within("the end of the call", call).await.unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
     }
 }

@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use super::proxy::Proxy;
 use super::*;
+use crate::servers::port::Port;
 
-/// The deadline of nodes whose Redis is about to fail.
-const SHORT: Duration = Duration::from_millis(50);
+/// The deadline of nodes whose Redis does not respond in the test.
+const SHORT: Duration = Duration::from_secs(1);
 
 async fn ready(node: &RedisCluster) {
     until("the window is complete", async || {
@@ -22,7 +23,7 @@ async fn a_claim_whose_response_was_lost_does_not_stay_counted() {
     let Some(server) = RedisServer::start() else { return };
     let (proxy, store) = (Proxy::start(&server).await, Arc::default());
     let mut through = settings(&proxy.url(), "a");
-    through.deadline = Duration::from_millis(500);
+    through.deadline = SHORT;
     let (a, b) = (open(through, &store).await, open(settings(&server.url(), "b"), &store).await);
     ready(&a).await;
     proxy.lose_responses(true);
@@ -71,9 +72,9 @@ async fn a_redis_that_hangs_costs_one_deadline_and_not_one_for_each_request() {
         claims.push(reserve(&a, "1", "0.001").await.ok());
     }
     // Two deadlines at most; the rest is what a busy machine needs.
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(began.elapsed() < 100 * SHORT, "{:?}", began.elapsed());
     let (since, why) = a.health().down.unwrap();
-    assert!(why.contains("did not respond within 50 ms") && since <= began.elapsed(), "{why}");
+    assert!(why.contains("did not respond within 1000 ms") && since <= began.elapsed(), "{why}");
     signal(&process, "CONT");
     until("it is back", async || a.health().down.is_none()).await;
     // What Redis received while it was stopped, and did later, is corrected.
@@ -150,9 +151,8 @@ async fn while_sums_are_missing_each_node_uses_its_share() {
 #[tokio::test]
 async fn the_policy_decides_while_redis_cannot_be_reached() {
     let store: Arc<MemoryStore> = Arc::default();
-    // Nothing listens there.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let url = format!("redis://user:sesame@127.0.0.1:{port}");
+    let port = Port::reserve();
+    let url = format!("redis://user:sesame@{}", port.address());
     let policy = async |without| {
         let mut settings = settings(&url, "a");
         (settings.without, settings.nodes) = (without, Some(4));
@@ -232,8 +232,8 @@ async fn a_node_that_is_back_first_uses_its_share_until_the_others_are_back() {
     for name in ["a", "b"] {
         let proxy = Proxy::start(&server).await;
         let mut through = settings(&proxy.url(), name);
-        through.deadline = Duration::from_millis(500);
-        (through.nodes, through.grace) = (Some(2), Duration::from_secs(3));
+        through.deadline = SHORT;
+        (through.nodes, through.grace) = (Some(2), 5 * SHORT);
         nodes.push((open(through, &store).await, proxy));
     }
     let [(a, to_a), (b, to_b)] = &nodes[..] else { panic!() };

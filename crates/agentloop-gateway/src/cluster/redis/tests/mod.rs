@@ -16,11 +16,10 @@ use agentloop::{GatewayPeriod, GatewayWithoutRedis, Secret, Usd};
 
 use super::{RedisCluster, RedisSettings};
 use crate::cluster::{Budget, Claim, Cluster, Rates, Refusal, Window};
+use crate::servers::patience::{PATIENCE, until};
 use crate::servers::redis::{RedisServer, signal};
 use crate::store::{LedgerRow, MemoryStore, Store};
 
-/// Long enough for a machine that is busy with other tests.
-const PATIENT: Duration = Duration::from_secs(5);
 /// The time of the nodes: 2026-11-16T12:00:00Z.
 const NOON: i64 = 1_794_830_400_000;
 const DAY: i64 = 86_400_000;
@@ -35,7 +34,7 @@ fn settings(url: &str, node: &str) -> RedisSettings {
         node: node.to_owned(),
         without: GatewayWithoutRedis::LocalShare,
         nodes: None,
-        deadline: PATIENT,
+        deadline: PATIENCE,
         grace: Duration::from_millis(100),
         now_ms: NOON,
     }
@@ -92,17 +91,6 @@ fn row(node: &str, id: &str, cost: &str, time_ms: i64) -> LedgerRow {
         usd: Some(usd(cost)),
         ..LedgerRow::default()
     }
-}
-
-/// Waits until something is so, at most ten seconds.
-async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    for _ in 0..1_000 {
-        if is_so().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("not within ten seconds: {what}");
 }
 
 fn connect(server: &RedisServer) -> redis::Connection {

@@ -2,8 +2,6 @@
 
 pub(crate) mod tls;
 
-use std::time::Duration;
-
 use agentloop::Error;
 use agentloop::transport::{Body, HttpTransport, SendOptions, Transport};
 use bytes::Bytes;
@@ -11,8 +9,7 @@ use http::{Request, Response};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// How long anything on this machine may take before the test has failed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+use crate::support::patience::within;
 
 /// A listening socket, and the URL of its root, without a slash at the end.
 pub(crate) async fn listen() -> (TcpListener, String) {
@@ -22,9 +19,15 @@ pub(crate) async fn listen() -> (TcpListener, String) {
 }
 
 pub(crate) async fn accept(listener: &TcpListener) -> TcpStream {
-    let (stream, _) = tokio::time::timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+    let (stream, _) = within("a connection", listener.accept()).await.unwrap();
     stream.set_nodelay(true).unwrap();
     stream
+}
+
+/// Returns whether somebody has connected to a listener.
+pub(crate) fn is_reached(listener: TcpListener) -> bool {
+    // It does not block.
+    listener.into_std().unwrap().accept().is_ok()
 }
 
 /// A transport that does not look at the environment's proxies.
@@ -44,8 +47,7 @@ pub(crate) async fn send(
     transport: &HttpTransport,
     request: Request<Bytes>,
 ) -> Result<Response<Body>, Error> {
-    let sent = transport.send(request, SendOptions::default());
-    tokio::time::timeout(PATIENCE, sent).await.expect("a response in time")
+    within("a response", transport.send(request, SendOptions::default())).await
 }
 
 /// Sends, and reads the whole body as text.
@@ -58,14 +60,13 @@ pub(crate) async fn text(
 
 /// Reads the whole body as text.
 pub(crate) async fn read(response: Response<Body>) -> Result<String, Error> {
-    let body = response.into_body().collect(1 << 30);
-    let bytes = tokio::time::timeout(PATIENCE, body).await.expect("a body in time")?;
+    let bytes = within("a body", response.into_body().collect(1 << 30)).await?;
     Ok(String::from_utf8(bytes.to_vec()).unwrap())
 }
 
 /// The next piece of a body, as text.
 pub(crate) async fn next(body: &mut Body) -> Option<Result<String, Error>> {
-    let piece = tokio::time::timeout(PATIENCE, body.next()).await.expect("a piece in time")?;
+    let piece = within("a piece", body.next()).await?;
     Some(piece.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap()))
 }
 
@@ -99,5 +100,5 @@ pub(crate) async fn answer<S: AsyncWriteExt + Unpin>(stream: &mut S, body: &str)
 pub(crate) async fn closed<S: AsyncRead + Unpin>(stream: &mut S) {
     let mut rest = Vec::new();
     // A reset is a close too.
-    let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut rest)).await.expect("a close");
+    let _ = within("a close", stream.read_to_end(&mut rest)).await;
 }

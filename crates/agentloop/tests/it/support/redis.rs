@@ -1,11 +1,17 @@
-//! A Redis of the test's own.
+//! A Redis of the test's own. The tests of the gateway use this file too.
+
+#![allow(dead_code, reason = "each program of tests uses a part of it")]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
-/// Runs a server until its input ends, which happens with the process of the test.
+use super::patience::{PATIENCE, wait_until};
+use super::port::Port;
+
+/// Runs a server until its input ends, which happens with the process of the test, also if it is killed.
 const WATCH: &str = r#"
 "$@" > /dev/null 2>&1 &
 server=$!
@@ -14,16 +20,23 @@ kill -9 $server 2> /dev/null
 wait $server
 "#;
 
-/// A server on a free port that keeps nothing on disk.
+/// A server on a port of its own and on a socket, which keeps nothing on disk.
 pub(crate) struct RedisServer {
     watch: Child,
-    port: u16,
+    port: Port,
+    folder: PathBuf,
+    options: Vec<String>,
 }
 
 impl RedisServer {
     /// Starts a server. Returns `None`, with a note, if there is no `redis-server` on this machine; then a test has nothing to do,
     /// unless `AGENTLOOP_REQUIRE_REDIS` is set.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// Starts a server with options of the command line.
+    pub(crate) fn start_with(options: &[&str]) -> Option<Self> {
         let there = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status();
         if there.is_err() {
             let how = "redis-server is not there: install it (apt-get install redis-server)";
@@ -31,25 +44,21 @@ impl RedisServer {
             eprintln!("skipped: {how}, or leave this to CI");
             return None;
         }
-        // Another process may take a free port before it is used.
-        (0..5).find_map(|_| Self::launch()).or_else(|| panic!("redis-server does not start"))
+        let port = Port::reserve();
+        let name = format!("agentloop-redis-{}-{}", std::process::id(), port.number());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+        let watch = spawn(&port, &folder, &options);
+        let server = Self { watch, port, folder, options };
+        server.wait();
+        Some(server)
     }
 
-    fn launch() -> Option<Self> {
-        let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-        let server = Self { watch: spawn(port), port };
-        server.wait().then_some(server)
-    }
-
-    /// Waits until it responds.
-    fn wait(&self) -> bool {
-        for _ in 0..500 {
-            if self.say(&["PING"]).is_some_and(|said| said.starts_with("+PONG")) {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        false
+    fn wait(&self) {
+        // A server that wants a password says so.
+        let responds = || self.say(&["PING"]).is_some_and(|said| said.starts_with(['+', '-']));
+        wait_until("redis-server responds", responds);
     }
 
     /// Kills the server. Everything is lost.
@@ -60,8 +69,8 @@ impl RedisServer {
 
     /// Starts a server that was killed again on the same port.
     pub(crate) fn restart(&mut self) {
-        self.watch = spawn(self.port);
-        assert!(self.wait(), "redis-server does not start again");
+        self.watch = spawn(&self.port, &self.folder, &self.options);
+        self.wait();
     }
 
     /// Returns the number of the server's process, for signals.
@@ -72,11 +81,16 @@ impl RedisServer {
     }
 
     pub(crate) fn port(&self) -> u16 {
-        self.port
+        self.port.number()
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
+        format!("redis://{}", self.port.address())
+    }
+
+    /// Returns the URL of the server's socket.
+    pub(crate) fn socket_url(&self) -> String {
+        format!("unix://{}", self.folder.join(SOCKET).display())
     }
 
     /// Returns the raw response of Redis to a command.
@@ -92,8 +106,8 @@ impl RedisServer {
             command.extend_from_slice(word);
             command.extend_from_slice(b"\r\n");
         }
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+        let mut stream = TcpStream::connect(self.port.address()).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
         stream.write_all(&command).ok()?;
         let mut buffer = vec![0; 65536];
         let length = stream.read(&mut buffer).ok()?;
@@ -101,11 +115,15 @@ impl RedisServer {
     }
 }
 
-fn spawn(port: u16) -> Child {
+/// The name of the socket in the server's folder.
+const SOCKET: &str = "redis.sock";
+
+fn spawn(port: &Port, folder: &Path, options: &[String]) -> Child {
     Command::new("sh")
-        .args(["-c", WATCH, "watch", "redis-server", "--port", &port.to_string()])
-        .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
-        .current_dir(std::env::temp_dir())
+        .args(["-c", WATCH, "watch", "redis-server", "--port", &port.number().to_string()])
+        .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--unixsocket", SOCKET])
+        .args(options)
+        .current_dir(folder)
         .stdin(Stdio::piped())
         .spawn()
         .unwrap()
@@ -121,5 +139,6 @@ impl Drop for RedisServer {
     fn drop(&mut self) {
         drop(self.watch.stdin.take());
         let _ = self.watch.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

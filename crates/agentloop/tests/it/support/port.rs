@@ -1,0 +1,32 @@
+//! Ports that belong to one test.
+
+use std::net::SocketAddr;
+
+use tokio::net::TcpSocket;
+
+/// A port of this machine that is not given to anybody else before it is dropped.
+///
+/// Connections to it are refused until a server is told to listen on it, and again when that server has ended.
+pub(crate) struct Port {
+    address: SocketAddr,
+    // It is bound and never listens. With this option servers can listen on it, and the kernel still gives it to nobody by itself.
+    _socket: TcpSocket,
+}
+
+impl Port {
+    pub(crate) fn reserve() -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_reuseaddr(true).unwrap();
+        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        Self { address: socket.local_addr().unwrap(), _socket: socket }
+    }
+
+    /// Returns the IP address and the port.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn number(&self) -> u16 {
+        self.address.port()
+    }
+}
