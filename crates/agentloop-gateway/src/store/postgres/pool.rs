@@ -54,6 +54,13 @@ impl Pool {
         }
     }
 
+    /// Returns whether there is an idle connection that is not known to be closed.
+    #[cfg(test)]
+    pub(super) fn has_idle(&self) -> bool {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.iter().any(|session| !session.client.is_closed())
+    }
+
     /// Takes a connection that the server has not closed meanwhile.
     fn take_idle(&self) -> Option<Session> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,32 +8,37 @@ use agentloop::{ErrorKind, Secret};
 use super::migrate::MIGRATIONS;
 use super::url::Target;
 use super::*;
+use crate::servers::patience::{PATIENCE, until};
+use crate::servers::port::Port;
 use crate::servers::postgres::PostgresServer;
 use crate::servers::proxy::{Mode, Proxy};
 use crate::store::conformance::{self, key, row};
 
-/// A time that is long enough for a quick operation on a busy machine, and short enough for a test that waits for it.
+/// A time that is short enough for a test that waits for it. On a busy machine even a quick operation can take longer.
 const SHORT: Duration = Duration::from_millis(700);
 
 fn open(url: &Secret) -> PostgresStore {
-    PostgresStore::connect(url).unwrap()
+    PostgresStore::within(Target::parse(url).unwrap(), PATIENCE, PATIENCE)
+}
+
+fn database_of(url: &Secret) -> &str {
+    url.expose().rsplit('/').next().unwrap()
 }
 
 /// A store without anything of the stores before. It takes less time than a new database.
 fn open_empty(server: &PostgresServer, url: &Secret) -> PostgresStore {
-    let database = url.expose().rsplit('/').next().unwrap();
+    let database = database_of(url);
     server.sql(database, "DROP SCHEMA IF EXISTS agentloop CASCADE");
     open(url)
 }
 
 /// Adds a row. A busy machine may need several attempts in a short time.
 async fn append(store: &PostgresStore, id: &str, time_ms: i64) {
-    for _ in 0..10 {
-        if store.append(vec![row(id, time_ms)].into()).await.is_ok() {
-            return;
-        }
-    }
-    panic!("the row {id} could not be added");
+    until("the row is added", async || {
+        let added = store.append(vec![row(id, time_ms)].into()).await;
+        added.inspect_err(|error| println!("{error:?}")).is_ok()
+    })
+    .await;
 }
 
 /// A store whose operations may take a short time only.
@@ -67,7 +72,7 @@ async fn eight_clients_migrate_an_empty_database_at_once() {
     let stores: Vec<PostgresStore> = (0..8).map(|_| open(&url)).collect();
     let versions = futures(stores.iter().map(Store::keys_version)).await;
     assert!(versions.into_iter().all(|version| version.unwrap() == 0));
-    let database = url.expose().rsplit('/').next().unwrap();
+    let database = database_of(&url);
     let versions = server.sql(database, "SELECT count(*) FROM agentloop.versions");
     assert_eq!(versions, MIGRATIONS.len().to_string());
 }
@@ -77,7 +82,7 @@ async fn every_earlier_version_is_brought_up_to_date() {
     let Some(server) = PostgresServer::shared() else { return };
     for version in 0..MIGRATIONS.len() {
         let url = server.database();
-        let database = url.expose().rsplit('/').next().unwrap().to_owned();
+        let database = database_of(&url).to_owned();
         if version > 0 {
             server.sql(&database, "CREATE SCHEMA agentloop");
             let table = "CREATE TABLE agentloop.versions (version integer PRIMARY KEY, \
@@ -100,7 +105,7 @@ async fn a_newer_database_and_one_that_cannot_store_every_text_are_refused() {
     let Some(server) = PostgresServer::shared() else { return };
     let url = server.database();
     open(&url).keys_version().await.unwrap();
-    let database = url.expose().rsplit('/').next().unwrap();
+    let database = database_of(&url);
     server.sql(database, "INSERT INTO agentloop.versions (version) VALUES (99)");
     let error = open(&url).append(vec![row("a", 1)].into()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
@@ -124,7 +129,7 @@ async fn a_user_without_rights_and_a_database_that_is_not_there_are_no_wrong_key
     assert_eq!((error.kind(), error.code()), (ErrorKind::Config, Some("42501")), "{error:?}");
     assert!(!format!("{error:?} {error:#?}").contains("hunter2"));
     // A schema that belongs to the user is enough.
-    let database = url.expose().rsplit('/').next().unwrap();
+    let database = database_of(&url);
     server.sql(database, "CREATE SCHEMA agentloop AUTHORIZATION visitor");
     assert_eq!(open(&visitor).keys_version().await.unwrap(), 0);
 }
@@ -214,12 +219,12 @@ async fn a_connection_that_the_server_closed_while_it_was_idle_is_not_used() {
     let url = server.database();
     let store = open(&url);
     store.append(vec![row("a", 1)].into()).await.unwrap();
-    server.sql(
-        "postgres",
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'agentloop'",
-    );
+    // Other tests use the same server: only the connections to this database.
+    let database = database_of(&url);
+    let ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
+    server.sql("postgres", &format!("{ended} = '{database}'"));
     // The task of the connection has to notice it.
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    until("the connection is known to be closed", async || !store.writes.has_idle()).await;
     store.append(vec![row("b", 2)].into()).await.unwrap();
 }
 
@@ -227,7 +232,7 @@ async fn a_connection_that_the_server_closed_while_it_was_idle_is_not_used() {
 async fn a_server_that_hangs_is_an_error_in_time() {
     let Some(server) = PostgresServer::shared() else { return };
     let url = server.database();
-    let database = url.expose().rsplit('/').next().unwrap();
+    let database = database_of(&url);
     let proxy = Proxy::start(server.socket());
     let url = PostgresServer::url_at(proxy.folder(), database);
     open(&url).append(vec![row("a", 1)].into()).await.unwrap();
@@ -235,14 +240,16 @@ async fn a_server_that_hangs_is_an_error_in_time() {
     append(&store, "b", 2).await;
     proxy.set(Mode::Hang);
     let began = Instant::now();
-    // On a connection that is open, and on a new one; those that wait for a connection have the same deadline.
-    let appends = (0..8).map(|_| store.append(vec![row("c", 3)].into()));
+    // On a connection that is open, and on a new one; those that wait for a connection have the same deadline. One after the other they
+    // would take twice as long as is checked below.
+    let count = 2 * PATIENCE.as_millis() / SHORT.as_millis();
+    let appends = (0..count).map(|_| store.append(vec![row("c", 3)].into()));
     for result in futures(appends).await {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Timeout);
     }
     let error = store.keys_version().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout, "{error:?}");
-    assert!(began.elapsed() < 4 * SHORT, "{:?}", began.elapsed());
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
     proxy.set(Mode::Open);
     append(&store, "d", 4).await;
     let stored = ids(&open(&url)).await;
@@ -255,7 +262,7 @@ async fn a_server_that_hangs_is_an_error_in_time() {
 async fn a_slow_server_is_waited_for() {
     let Some(server) = PostgresServer::shared() else { return };
     let url = server.database();
-    let database = url.expose().rsplit('/').next().unwrap();
+    let database = database_of(&url);
     let proxy = Proxy::start(server.socket());
     let store = open(&PostgresServer::url_at(proxy.folder(), database));
     store.append(vec![row("a", 1)].into()).await.unwrap();
@@ -272,14 +279,22 @@ async fn a_slow_server_is_waited_for() {
 #[tokio::test]
 async fn an_operation_that_is_dropped_leaves_a_clean_connection() {
     let Some(server) = PostgresServer::shared() else { return };
-    let store = open(&server.database());
+    let url = server.database();
+    let store = open(&url);
     store.append(vec![row("a", 1)].into()).await.unwrap();
     let sleep = async |session: &mut pool::Session| {
         session.client.execute("SELECT pg_sleep(60)", &[]).await?;
         Ok(Ok(()))
     };
-    let abandoned = store.writes.run("sleep", sleep);
-    assert!(tokio::time::timeout(Duration::from_millis(50), abandoned).await.is_err());
+    let sleeping = format!(
+        "SELECT count(*) FROM pg_stat_activity \
+         WHERE datname = '{}' AND state = 'active' AND query = 'SELECT pg_sleep(60)'",
+        database_of(&url)
+    );
+    tokio::select! {
+        ended = store.writes.run("sleep", sleep) => panic!("it ended: {ended:?}"),
+        () = until("it sleeps", async || server.sql("postgres", &sleeping) == "1") => {}
+    }
     store.append(vec![row("b", 2)].into()).await.unwrap();
     assert_eq!(ids(&store).await, ["a", "b"]);
 }
@@ -288,14 +303,15 @@ async fn an_operation_that_is_dropped_leaves_a_clean_connection() {
 async fn the_certificate_is_checked_if_the_url_requires_it() {
     let Some(mut server) = PostgresServer::start(&["ssl=off"]) else { return };
     let url = server.database();
-    let database = url.expose().rsplit('/').next().unwrap().to_owned();
+    let database = database_of(&url).to_owned();
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let (cert, key) = (server.folder().join("cert.pem"), server.folder().join("key.pem"));
     std::fs::write(&cert, made.cert.pem()).unwrap();
     std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
     server.own(&key);
     server.stop();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let reserved = Port::reserve();
+    let port = reserved.number();
     server.set(&[
         "ssl=on",
         &format!("ssl_cert_file={}", cert.display()),
