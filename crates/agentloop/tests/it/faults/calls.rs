@@ -11,7 +11,7 @@ use agentloop::{
 };
 use serde_json::{Value, json};
 
-use crate::faults::leaks::PATIENCE;
+use crate::support::patience::within;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
@@ -51,7 +51,7 @@ impl Call {
 
     /// Makes the call. Panics if a response is wrong.
     pub(crate) async fn make(self, ai: &AgentLoop) -> Result<(), Error> {
-        tokio::time::timeout(PATIENCE, self.made(ai)).await.expect("the call ends")
+        within("the end of the call", self.made(ai)).await
     }
 
     /// The same, for as long as it takes.
@@ -119,9 +119,11 @@ async fn run(ai: &AgentLoop, whole: bool) -> Result<(), Error> {
             Ok(())
         }
         Err(failed) => {
-            // The first step is kept, with the result of its call.
-            assert_eq!(failed.outcome.steps[0].results.len(), 1);
-            assert!(failed.outcome.messages.len() >= 2);
+            // The first step is kept, with the result of its call, unless it is what failed.
+            if let Some(first) = failed.outcome.steps.first() {
+                assert_eq!(first.results.len(), 1, "{:?}", failed.error);
+                assert!(failed.outcome.messages.len() >= 2, "{:?}", failed.error);
+            }
             Err(failed.error)
         }
     }

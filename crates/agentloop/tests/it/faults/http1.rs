@@ -1,18 +1,23 @@
 //! HTTP/1.1: the table, line by line.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use agentloop::transport::HttpTransport;
 use agentloop::{ErrorKind, Protocol};
 use futures_util::future::join_all;
 
 use crate::faults::calls::{Call, client, transport};
-use crate::faults::leaks::{PATIENCE, leaving_nothing};
+use crate::faults::leaks::leaving_nothing;
 use crate::faults::server::{Plan, Server, Step};
 use crate::faults::table::{Fate, LINES, Line};
+use crate::support::patience::{PATIENCE, until};
 
-/// How long is waited for what never comes; where something comes, far longer.
-const SHORT: Duration = Duration::from_millis(300);
+/// How long a call waits for what never comes.
+///
+/// On a busy machine a good response can take longer than the first of these times: a call that is not as expected is made again with the
+/// next. What is wrong is wrong with all of them.
+const STALLS: [Duration; 3] =
+    [Duration::from_millis(300), Duration::from_secs(5), Duration::from_secs(60)];
 
 #[test]
 fn every_fault_has_its_kind_and_is_retried_before_the_first_content() {
@@ -20,9 +25,21 @@ fn every_fault_has_its_kind_and_is_retried_before_the_first_content() {
         // One for all: each server is an origin of its own.
         let (mut wrong, transport) = (Vec::new(), transport());
         for line in LINES {
-            let all =
-                Call::everywhere().map(|(call, protocol)| check(line, call, protocol, &transport));
-            wrong.extend(join_all(all).await.into_iter().flatten());
+            let stalls = line.steps.iter().any(|step| matches!(step, Step::Stall));
+            let times: &[Duration] = if stalls { &STALLS } else { &[PATIENCE] };
+            let mut calls: Vec<_> = Call::everywhere().collect();
+            for time in times {
+                let all = calls
+                    .iter()
+                    .map(|(call, protocol)| check(line, *call, *protocol, &transport, *time));
+                let found = join_all(all).await;
+                let again = calls.into_iter().zip(&found).filter(|(_, found)| !found.is_empty());
+                calls = again.map(|(call, _)| call).collect();
+                if calls.is_empty() || Some(time) == times.last() {
+                    wrong.extend(found.into_iter().flatten());
+                    break;
+                }
+            }
         }
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     });
@@ -34,6 +51,7 @@ async fn check(
     call: Call,
     protocol: Protocol,
     transport: &HttpTransport,
+    timeout: Duration,
 ) -> Vec<String> {
     let fate = match (call.is_streamed(), line.without_end) {
         (false, _) => line.whole,
@@ -48,8 +66,6 @@ async fn check(
             wrong.push(format!("{place}, {what}: {seen}, not {wanted}"));
         }
     };
-    let stalls = line.steps.iter().any(|step| matches!(step, Step::Stall));
-    let timeout = if stalls { SHORT } else { PATIENCE };
     let from = call.before();
 
     // Always: the error itself, and that the connection is not kept.
@@ -65,13 +81,10 @@ async fn check(
         expect("retryable", error.is_retryable().to_string(), fate.is_retried().to_string());
         expect("the provider", format!("{:?}", error.provider()), "Some(\"lab\")".to_owned());
     }
-    let began = Instant::now();
+    expect("the fault", (server.requests() > from).to_string(), true.to_string());
     // A connection with a good response may be reused.
     let kept = usize::from(seen.is_ok());
-    while server.open() > kept && began.elapsed() < PATIENCE {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    expect("open connections", (server.open() <= kept).to_string(), true.to_string());
+    until("the connections are closed", async || server.open() <= kept).await;
     drop((ai, server));
 
     // Once: what a retry makes of it.
@@ -82,9 +95,9 @@ async fn check(
     let kind = seen.as_ref().err().map(agentloop::Error::kind);
     let wanted: Option<ErrorKind> = if fate.is_retried() { None } else { fate.kind() };
     expect("with retries", format!("{kind:?}"), format!("{wanted:?}"));
-    let tries = server.requests() - from;
-    // On a busy machine a good response may arrive late too, and be retried.
-    let right = if fate.is_retried() { tries >= 2 } else { tries == 1 || line.follows };
+    // The first attempt fails, and the second does not.
+    let tries = server.requests().saturating_sub(from);
+    let right = tries == if fate.is_retried() { 2 } else { 1 } || line.follows;
     expect("tries", format!("{tries} {right}"), format!("{tries} true"));
     wrong
 }

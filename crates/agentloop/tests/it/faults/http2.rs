@@ -16,10 +16,11 @@ use tokio::task::JoinSet;
 use tokio_rustls::server::TlsStream;
 
 use crate::faults::calls::{Call, client};
-use crate::faults::leaks::{PATIENCE, leaving_nothing};
+use crate::faults::leaks::leaving_nothing;
 use crate::faults::server::middle;
 use crate::faults::table::Fate::{self, Again, Fails, Well};
 use crate::faults::tls::Trust;
+use crate::support::patience::PATIENCE;
 
 /// What happens to a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
