@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use agentloop::Protocol;
 use agentloop::transport::{HttpTransport, SendOptions, Transport as _};
@@ -15,6 +14,8 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
 use crate::common::{CLIENTS, KEY, Reply, Stage, UPSTREAMS, chat, gateway_at, has_end, has_error};
+use crate::ledger::read_request;
+use crate::servers::patience::until;
 
 /// One route with a cache for each provider, and some that fail.
 fn settings() -> String {
@@ -374,10 +375,10 @@ impl Gate {
                 let (calls, cancelled, open) =
                     (Arc::clone(&calls), Arc::clone(&cancelled), Arc::clone(&open));
                 tokio::spawn(async move {
-                    let mut buffer = vec![0; 65536];
-                    if socket.read(&mut buffer).await.unwrap_or(0) == 0 {
+                    if socket.peek(&mut [0]).await.unwrap_or(0) == 0 {
                         return;
                     }
+                    read_request(&mut socket).await;
                     calls.fetch_add(1, Ordering::SeqCst);
                     let is_good = status == "200 OK";
                     let begin = format!(
@@ -387,12 +388,13 @@ impl Gate {
                     if is_good {
                         socket.write_all(begin.as_bytes()).await.unwrap();
                     }
+                    let mut more = [0];
                     tokio::select! {
                         () = open.notified() => {
                             let last = if is_good { REST.to_owned() } else { format!("{begin}{{\"error\":{{\"message\":\"no\"}}}}") };
                             let _ = socket.write_all(last.as_bytes()).await;
                         }
-                        read = socket.read(&mut buffer) => {
+                        read = socket.read(&mut more) => {
                             assert!(matches!(read, Ok(0) | Err(_)));
                             cancelled.fetch_add(1, Ordering::SeqCst);
                         }
@@ -404,18 +406,23 @@ impl Gate {
     }
 }
 
-async fn until(what: &str, holds: impl Fn() -> bool) {
-    for _ in 0..500 {
-        if holds() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("{what}");
-}
-
 const ONE_ROUTE: &str =
     "[gateway]\nretries=0\n[gateway.routes.one]\nmodels=['chat/m']\ncache={ttl=60}\n";
+
+async fn get(url: &str) -> Bytes {
+    let request = Request::get(url).body(Bytes::new()).unwrap();
+    let response = HttpTransport::new().send(request, SendOptions::default()).await.unwrap();
+    assert_eq!(response.status(), 200);
+    response.into_body().collect(1 << 20).await.unwrap()
+}
+
+/// Makes a request that has nothing to do with the others. Before the gateway, which has one thread here, responds to it, it has seen what
+/// was sent before on other connections, and that they were closed.
+async fn pass_by(url: &str) {
+    for _ in 0..2 {
+        get(&format!("{url}/health/live")).await;
+    }
+}
 
 async fn open(url: &str, body: &Value) -> http::Response<agentloop::transport::Body> {
     let request = Request::post(format!("{url}/v1/chat/completions"))
@@ -439,7 +446,7 @@ async fn a_call_goes_on_when_its_first_client_leaves_and_ends_with_the_last() {
     let first = follower.body_mut().next().await.unwrap().unwrap();
     assert_eq!(first, FIRST, "the follower does not wait for the end");
     drop(leader);
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    pass_by(&url).await;
     gate.open.notify_one();
     let rest = follower.into_body().collect(1 << 20).await.unwrap();
     assert_eq!(rest, REST);
@@ -452,10 +459,10 @@ async fn a_call_goes_on_when_its_first_client_leaves_and_ends_with_the_last() {
     let (mut one, mut two) = (open(&url, &other).await, open(&url, &other).await);
     assert!(one.body_mut().next().await.is_some() && two.body_mut().next().await.is_some());
     drop(one);
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    pass_by(&url).await;
     assert_eq!(gate.cancelled.load(Ordering::SeqCst), 0);
     drop(two);
-    until("the call is not cancelled", || gate.cancelled.load(Ordering::SeqCst) == 1).await;
+    until("the call is cancelled", async || gate.cancelled.load(Ordering::SeqCst) == 1).await;
     let seen = records.wait(4).await;
     assert!(seen[2..].iter().all(|seen| seen.is_cancelled && !seen.is_complete), "{seen:?}");
     assert_eq!(gate.calls.load(Ordering::SeqCst), 2);
@@ -464,7 +471,9 @@ async fn a_call_goes_on_when_its_first_client_leaves_and_ends_with_the_last() {
 #[tokio::test]
 async fn a_call_that_fails_before_content_fails_for_all_that_wait() {
     let gate = Gate::start("503 Service Unavailable").await;
-    let (_gateway, server, records) = gateway_at(&gate.address, ONE_ROUTE).await;
+    let (gateway, server, records) = gateway_at(&gate.address, ONE_ROUTE).await;
+    let admin = gateway.listen_admin("127.0.0.1:0", None).await.unwrap();
+    let overview = format!("http://{}/api/overview", admin.address());
     let url = format!("http://{}", server.address());
     let (_, body) = chat(Protocol::OpenAiChat, "one", true);
     let asking: Vec<_> = (0..8)
@@ -473,8 +482,12 @@ async fn a_call_that_fails_before_content_fails_for_all_that_wait() {
             tokio::spawn(async move { open(&url, &body).await })
         })
         .collect();
-    until("there is no call", || gate.calls.load(Ordering::SeqCst) == 1).await;
-    tokio::time::sleep(Duration::from_millis(150)).await;
+    until("all requests wait", async || {
+        let overview: Value = serde_json::from_slice(&get(&overview).await).unwrap();
+        overview["live"]["inProgress"] == 8 && gate.calls.load(Ordering::SeqCst) == 1
+    })
+    .await;
+    pass_by(&url).await;
     gate.open.notify_one();
     for one in asking {
         let response = one.await.unwrap();

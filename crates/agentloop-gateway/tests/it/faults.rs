@@ -1,10 +1,13 @@
 //! What the client of each API sees when the provider of each API fails.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use agentloop_sim::Simulator;
+use tokio::task::JoinSet;
 
 use crate::common::{CLIENTS, Stage, UPSTREAMS, chat, has_end, has_error};
+use crate::servers::patience::until;
 
 /// The settings of all tests here: calls are made once, and a silent provider is given up soon.
 const SETTINGS: &str = "[gateway]\nretries = 0\n[timeouts]\nidle = 0.4\nfirst_content = 2\n";
@@ -109,26 +112,26 @@ async fn a_client_that_disconnects_cancels_the_call() {
         }
     }
     // The provider's side of every stream has ended.
-    for _ in 0..100 {
-        if stage.simulator.ledger().calls == count as u64
-            && stage.simulator.ledger().in_progress == 0
-        {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("calls are still in progress");
+    until("all calls have ended", async || {
+        let ledger = stage.simulator.ledger();
+        ledger.calls == count as u64 && ledger.in_progress == 0
+    })
+    .await;
 }
 
 /// Silence is filled with comments, between events only.
 #[tokio::test]
 async fn a_silent_stream_is_kept_alive() {
-    let settings = "[timeouts]\nidle = 1.5\n[gateway]\nkeep_alive = 0.1\n";
-    let stage = Stage::with(Simulator::new(), settings).await;
-    for (name, upstream) in UPSTREAMS {
-        let (path, body) =
-            chat(agentloop::Protocol::Anthropic, &format!("{name}/long-40!stall-events=8"), true);
-        let reply = stage.post(&path, &body).await;
+    let settings = "[timeouts]\nidle = 3\n[gateway]\nkeep_alive = 0.1\n";
+    let stage = Arc::new(Stage::with(Simulator::new(), settings).await);
+    let ask = |(name, upstream)| {
+        let stage = Arc::clone(&stage);
+        let model = format!("{name}/long-40!stall-events=8");
+        let (path, body) = chat(agentloop::Protocol::Anthropic, &model, true);
+        async move { (upstream, stage.post(&path, &body).await) }
+    };
+    let asking: JoinSet<_> = UPSTREAMS.map(ask).into_iter().collect();
+    for (upstream, reply) in asking.join_all().await {
         let comments = reply.text().matches(": keep-alive\n\n").count();
         assert!(comments >= 5, "{upstream:?}: {comments}");
         for event in reply.text().split("\n\n").filter(|event| event.contains("keep-alive")) {
@@ -177,29 +180,20 @@ async fn nothing_is_left_behind_after_failures() {
         }
     };
     round().await;
-    let settled = async || {
-        let mut last = (usize::MAX, usize::MAX);
-        for _ in 0..200 {
-            let now = (metrics.num_alive_tasks(), open_files());
-            let is_idle = stage.simulator.ledger().in_progress == 0;
-            if is_idle && now == last {
-                return now;
-            }
-            last = now;
-            tokio::time::sleep(Duration::from_millis(25)).await;
-        }
-        panic!(
-            "{last:?} tasks and files, {} calls in progress",
-            stage.simulator.ledger().in_progress
-        );
-    };
-    let before = settled().await;
+    let left = || (metrics.num_alive_tasks(), open_files());
+    let is_idle = || stage.simulator.ledger().in_progress == 0;
+    let mut before = left();
+    until("no call is in progress, and nothing ends any more", async || {
+        let last = std::mem::replace(&mut before, left());
+        is_idle() && before == last
+    })
+    .await;
     for _ in 0..2 {
         round().await;
     }
-    let after = settled().await;
-    assert!(
-        after.0 <= before.0 + 2 && after.1 <= before.1 + 4,
-        "before {before:?}, after {after:?}"
-    );
+    until(&format!("no more tasks and files are left than {before:?} before"), async || {
+        let (tasks, files) = left();
+        is_idle() && tasks <= before.0 + 2 && files <= before.1 + 4
+    })
+    .await;
 }

@@ -12,6 +12,7 @@ use http::Request;
 
 use crate::common::{Folder, chat};
 use crate::nodes::{Node, create_key_with};
+use crate::servers::patience::until;
 use crate::servers::postgres::PostgresServer;
 use crate::servers::redis::RedisServer;
 
@@ -139,14 +140,15 @@ async fn the_number_of_requests_at_the_same_time_holds_for_three_nodes() {
             assert_eq!(response.status(), 429);
         }
     }
-    // A share of two on each node, if Redis was too slow.
-    assert_eq!(opened.len(), 6);
-    assert_eq!(three.simulator.ledger().in_progress, 6);
+    // If Redis was too slow, a gateway has applied its share of two, which Redis does not count.
+    let most = if three.is_undisturbed().await { 6 } else { 12 };
+    assert!((6..=most).contains(&opened.len()), "{} of {most}", opened.len());
+    assert_eq!(three.simulator.ledger().in_progress, opened.len() as u64);
     // What ends makes room on another node.
     opened.truncate(3);
     for number in 0..3 {
         let node = &three.nodes[2 - number];
-        crate::nodes::wait_for("there is room", async || {
+        until("there is room", async || {
             let response = open(node).await;
             let is_served = response.status() == 200;
             opened.extend(is_served.then_some(response));

@@ -33,7 +33,7 @@ const SLACK: f64 = 1.3;
 const TIME_SLACK: f64 = 4.0;
 
 /// Returns the CPU time that this thread has used. Where that cannot be measured, it is zero.
-fn cpu_time() -> Duration {
+pub(crate) fn cpu_time() -> Duration {
     #[cfg(unix)]
     {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

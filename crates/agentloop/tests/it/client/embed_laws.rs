@@ -1,5 +1,6 @@
 //! Properties of embeddings, for any number of texts, any limits and any order of responses.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,6 +17,9 @@ struct Host {
     waits: Vec<u64>,
     /// The texts of each call, in the order of arrival.
     calls: Arc<Mutex<Vec<Vec<String>>>>,
+    under_way: Arc<AtomicUsize>,
+    /// The most calls that were under way at once.
+    busiest: Arc<AtomicUsize>,
 }
 
 impl Transport for Host {
@@ -32,7 +36,10 @@ impl Transport for Host {
                 calls.push(texts.clone());
                 calls.len()
             };
+            let under_way = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+            self.busiest.fetch_max(under_way, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_millis(self.waits[at % self.waits.len()])).await;
+            self.under_way.fetch_sub(1, Ordering::SeqCst);
             let vector = |(index, text): (usize, &String)| json!({"index": index, "embedding": [text.parse::<u32>().unwrap()]});
             let data: Vec<Value> = texts.iter().enumerate().map(vector).rev().collect();
             let tokens = texts.len();
@@ -45,11 +52,11 @@ impl Transport for Host {
 
 proptest! {
     #[test]
-    fn each_text_is_sent_once_and_its_vector_has_its_index(
+    fn each_text_is_sent_once_with_as_many_calls_at_once_as_allowed_and_its_vector_has_its_index(
         count in 1_usize..120,
         batch in 1_usize..40,
         concurrency in 0_usize..8,
-        waits in prop::collection::vec(0_u64..50, 1..9),
+        waits in prop::collection::vec(1_u64..50, 1..9),
     ) {
         let host = Host { waits, ..Host::default() };
         let lab = Provider::openai_compatible("lab", "http://lab.test/v1")
@@ -70,5 +77,8 @@ proptest! {
         let calls = host.calls.lock().unwrap();
         prop_assert_eq!(calls.len(), count.div_ceil(batch));
         prop_assert_eq!(calls.concat(), texts);
+        // As many as are allowed, and never more. The clock moves only when all of them wait.
+        let bound = concurrency.clamp(1, calls.len());
+        prop_assert_eq!(host.busiest.load(Ordering::SeqCst), bound);
     }
 }

@@ -7,6 +7,7 @@ use agentloop::{ChatRequest, EmbedRequest, ErrorKind};
 use tokio::time::Instant;
 
 use crate::limits::host::{Host, WAYS, Way, at_once, settle, start};
+use crate::support::patience::PATIENCE;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -84,7 +85,7 @@ async fn a_call_that_is_dropped_before_its_response_releases_its_slot() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_wake_is_lost_between_threads() {
     let host = Host::new();
-    let ai = host.client(Limit::new().concurrency(3).max_wait(60 * SECOND));
+    let ai = host.client(Limit::new().concurrency(3).max_wait(PATIENCE));
     let calls: Vec<_> = (0..600).map(|at| start(&ai, WAYS[at % 3], at)).collect();
     for (at, call) in calls.into_iter().enumerate() {
         if at % 7 == 0 {
@@ -94,9 +95,9 @@ async fn no_wake_is_lost_between_threads() {
         }
     }
     assert!(host.busiest() <= 3);
-    let began = Instant::now();
-    assert!(at_once(&ai, Way::Chat, 3).await.iter().all(Result::is_ok));
-    assert!(began.elapsed() < 30 * SECOND, "all slots came back");
+    for result in at_once(&ai, Way::Chat, 3).await {
+        result.unwrap();
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,5 @@
-//! Many texts: every vector at its place, few calls at once, memory flat.
+//! Many texts: every vector at its place, memory flat.
 
-use agentloop::limits::EMBED_CONCURRENCY;
 use agentloop::provider::quirks::EmbeddingEncoding;
 use agentloop::{AgentLoop, EmbedRequest, Provider};
 use agentloop_sim::{Server, Simulator};
@@ -63,26 +62,5 @@ fn ten_thousand_texts_keep_their_order_and_nothing_stays_behind() {
         println!("{after:?}");
         assert!(growth < 4 << 20, "memory grew by {growth} bytes: {after:?}");
         server.shutdown().await;
-    });
-}
-
-#[test]
-fn never_more_calls_than_the_bound_are_under_way() {
-    alone(|| async {
-        let texts: Vec<String> = (0..120).map(|number| number.to_string()).collect();
-        for (asked, bound) in [(None, EMBED_CONCURRENCY), (Some(1), 1), (Some(7), 7)] {
-            let server = Server::start("127.0.0.1:0").await.unwrap();
-            let lab = Provider::openai_compatible("lab", server.url())
-                .quirks(|quirks| quirks.embeddings.batch = Some(3));
-            let ai = AgentLoop::builder().provider(lab).build().unwrap();
-            // Bodies that come byte by byte, so that the calls overlap.
-            let mut request = EmbedRequest::new("lab/vectors!drip", texts.clone()).dimensions(2);
-            request.concurrency = asked;
-            let response = ai.embed(request).await.unwrap();
-            assert_eq!(response.embeddings.len(), texts.len());
-            let ledger = server.simulator().ledger();
-            assert_eq!((ledger.calls, ledger.busiest), (40, bound as u64));
-            server.shutdown().await;
-        }
     });
 }
