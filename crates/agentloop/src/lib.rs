@@ -103,9 +103,15 @@ pub mod middleware;
 pub mod models;
 mod nesting;
 mod pace;
+#[cfg(test)]
+#[path = "../tests/it/support/patience.rs"]
+mod patience;
 mod percent;
 #[cfg(any(feature = "bedrock", feature = "entra", feature = "mcp"))]
 mod processes;
+#[cfg(all(test, unix))]
+#[path = "../tests/it/support/program.rs"]
+mod programs;
 pub mod protocol;
 pub mod provider;
 mod schema;

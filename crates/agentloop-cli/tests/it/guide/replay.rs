@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 use std::io::Read as _;
-use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use agentloop::{Protocol, Provider};
@@ -15,10 +14,13 @@ use super::markdown::Page;
 use super::pages;
 use super::session::{Shown, Step, matches, steps};
 use crate::common::folder::Folder;
+use crate::common::patience::PATIENCE;
+use crate::common::port::Port;
+use crate::common::programs::write_program;
 use crate::common::sim::Server;
 
-/// How long the commands of one page may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How often a session looks whether something has happened that takes a moment: for about as long as tests wait for anything.
+const LOOKS: u64 = PATIENCE.as_secs() * 20;
 
 /// Separates the outputs of commands. No command prints it.
 const SEPARATOR: char = '\u{1e}';
@@ -42,13 +44,14 @@ struct Session<'a> {
     folder: Folder,
     /// The ports that are used instead of `PORTS`.
     ports: [String; 3],
+    _reserved: [Port; 3],
     simulator: Option<Server>,
 }
 
 impl<'a> Session<'a> {
     fn new(page: &'a Page, steps: &[Step]) -> Self {
-        let listeners = PORTS.map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
-        let ports = listeners.map(|socket| socket.local_addr().unwrap().port().to_string());
+        let reserved = PORTS.map(|_| Port::reserve());
+        let ports = reserved.each_ref().map(|port| port.number().to_string());
         let folder = Folder::with([]);
         for name in ["bin", "home", "work", "tmp"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -57,12 +60,10 @@ impl<'a> Session<'a> {
         for (at, port) in ports.iter().enumerate() {
             wrapper = wrapper.replace(&format!("PORT{at}"), port);
         }
-        let program = folder.path().join("bin/agentloop");
-        std::fs::write(&program, wrapper).unwrap();
-        std::fs::set_permissions(program, PermissionsExt::from_mode(0o755)).unwrap();
+        write_program(folder.path().join("bin/agentloop"), &wrapper);
         let has_keys = |step: &Step| matches!(step, Step::Command(shown) if shown.has_keys);
         let simulator = steps.iter().any(has_keys).then(|| Server::start(&[]));
-        Self { page, folder, ports, simulator }
+        Self { page, folder, ports, _reserved: reserved, simulator }
     }
 
     /// Replaces the ports that the page names by those of the session.
@@ -137,7 +138,13 @@ impl<'a> Session<'a> {
                         // A server prints where it listens when it does.
                         let _ = writeln!(
                             script,
-                            "for i in $(seq 200); do grep -q 'listens at' {log} && break; kill -0 $! 2> /dev/null || break; sleep 0.05; done\ncat {log}; true"
+                            "for i in $(seq {LOOKS}); do grep -q 'listens at' {log} && break; kill -0 $! 2> /dev/null || break; sleep 0.05; done\ncat {log}; true"
+                        );
+                    } else if let Some(wanted) = self.delayed_output(&steps[..at], shown) {
+                        // On a busy machine, what happens within a second takes longer.
+                        let _ = writeln!(
+                            script,
+                            "for i in $(seq {LOOKS}); do shown=$({{ {text}\n}} < /dev/null); code=$?; [[ $shown == *{wanted}* ]] && break; sleep 0.05; done\nprintf '%s\\n' \"$shown\"; (exit $code)"
                         );
                     } else {
                         let _ = writeln!(script, "{{ {text}\n}} < /dev/null");
@@ -150,6 +157,15 @@ impl<'a> Session<'a> {
             }
         }
         script
+    }
+
+    /// Returns what the page shows at the end of the output of a command after `sleep`, as a quoted word.
+    fn delayed_output(&self, before: &[Step], shown: &Shown) -> Option<String> {
+        let Some(Step::Command(last)) = before.last() else { return None };
+        let line = shown.output.as_ref()?.iter().rfind(|line| !line.trim().is_empty())?;
+        let (wanted, _) = line.split_once("...").unwrap_or((line, ""));
+        let quoted = self.with_ports(wanted).replace('\'', r"'\''");
+        last.text.starts_with("sleep ").then(|| format!("'{quoted}'"))
     }
 
     /// Runs the session, and returns what it prints.
@@ -171,14 +187,20 @@ impl<'a> Session<'a> {
             .expect("bash is installed");
         let mut stdout = child.stdout.take().unwrap();
         let group = child.id();
-        let reader = std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let _ = stdout.read_to_end(&mut bytes);
-            String::from_utf8_lossy(&bytes).into_owned()
+        let (sender, pieces) = channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 65_536];
+            while let Ok(read @ 1..) = stdout.read(&mut buffer)
+                && sender.send(buffer[..read].to_vec()).is_ok()
+            {}
         });
-        let start = Instant::now();
-        while child.try_wait().unwrap().is_none() && start.elapsed() < PATIENCE {
-            std::thread::sleep(Duration::from_millis(10));
+        // Each command prints something, its separator at least. What runs in the background may keep the pipe open.
+        let (mut bytes, mut last) = (Vec::new(), Instant::now());
+        while child.try_wait().unwrap().is_none() && last.elapsed() < PATIENCE {
+            if let Ok(piece) = pieces.recv_timeout(Duration::from_millis(10)) {
+                bytes.extend(piece);
+                last = Instant::now();
+            }
         }
         // Also ends what runs in the background.
         let _ = Command::new("kill")
@@ -186,7 +208,8 @@ impl<'a> Session<'a> {
             .stderr(Stdio::null())
             .status();
         let _ = child.wait();
-        reader.join().unwrap()
+        bytes.extend(pieces.iter().flatten());
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Runs the commands, and returns what differs from the page.

@@ -309,16 +309,14 @@ async fn hostile_responses_are_errors_that_show_no_secrets() {
 
 #[cfg(unix)]
 mod program {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
     use crate::limits::CREDENTIAL_PROGRAM_WAIT;
+    use crate::patience::wait_until;
 
     /// Returns a world whose Azure CLI is this script.
     fn world(script: &str) -> World {
         let mut world = World::new(&[]);
-        let path = world.home.write("bin/az", &format!("#!/bin/sh\n{script}\n"));
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        world.home.write_program("bin/az", script);
         let folder = world.home.0.join("bin").display().to_string();
         world.set("PATH", &format!("relative:{folder}:/usr/bin"));
         world
@@ -424,8 +422,6 @@ mod program {
                 !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with(['Z', 'X'])
             })
         };
-        while is_alive() {
-            std::thread::yield_now();
-        }
+        wait_until("the program ends", || !is_alive());
     }
 }

@@ -1,22 +1,15 @@
 //! Programs that print keys (`credential_process`).
 
-use std::os::unix::fs::PermissionsExt as _;
-
 use super::*;
 use crate::limits::CREDENTIAL_PROGRAM_WAIT;
+use crate::patience::wait_until;
 
 /// Returns a lab whose profile starts this script, with these arguments.
 fn lab(script: &str, arguments: &str) -> Lab {
     let lab = Lab::new(&[]);
-    let path = script_file(&lab, script);
+    let path = lab.world.home.write_program("bin folder/keys", script);
     lab.write("config", &format!("[default]\ncredential_process = '{path}' {arguments}\n"));
     lab
-}
-
-fn script_file(lab: &Lab, script: &str) -> String {
-    let path = lab.world.home.write("bin folder/keys", &format!("#!/bin/sh\n{script}\n"));
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    path
 }
 
 fn printed(id: &str, end: &str) -> String {
@@ -132,7 +125,7 @@ async fn keys_of_the_file_with_keys_come_before_a_program_and_those_of_the_other
 #[tokio::test]
 async fn a_program_can_be_the_source_of_a_role() {
     let lab = Lab::new(&[("AWS_PROFILE", "dev"), ("AWS_ENDPOINT_URL_STS", "https://sts.test")]);
-    let path = script_file(&lab, SCRIPT);
+    let path = lab.world.home.write_program("bin folder/keys", SCRIPT);
     lab.world.home.write("answer.json", &printed("AKRUN", ""));
     lab.write("config", &format!("[profile dev]\nrole_arn = arn:aws:iam::1:role/dev\nsource_profile = run\n[profile run]\ncredential_process = '{path}'\n"));
     lab.fake.responds("POST https://sts.test/", 403, "");
@@ -166,10 +159,5 @@ async fn a_program_that_hangs_is_ended_with_what_it_started() {
     let error = failing.await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
     assert!(began.elapsed() <= CREDENTIAL_PROGRAM_WAIT + Duration::from_millis(10));
-    let mut rounds = 0;
-    while pids.lines().any(is_alive) {
-        rounds += 1;
-        assert!(rounds < 10_000, "a process is still there");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_until("all processes end", || !pids.lines().any(is_alive));
 }
