@@ -17,6 +17,9 @@ mod local;
 mod model;
 mod notes;
 mod output;
+#[cfg(test)]
+#[path = "../../agentloop/tests/it/support/patience.rs"]
+mod patience;
 mod printable;
 mod prompt;
 mod render;

@@ -124,11 +124,29 @@ fn the_batch_stops_at_its_cost_limit_and_a_higher_limit_continues() {
 #[cfg(unix)]
 #[test]
 fn a_killed_batch_continues_where_it_was() {
-    let rows: String = (0..2_000).map(|number| format!("row {number}\n")).collect();
-    let folder = Folder::with([("rows.txt", &rows)]);
-    let args = ["batch", "rows.txt", "-m", "sim/echo", "-o", "out.jsonl", "--concurrency", "2"];
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use crate::common::patience::wait_until;
+    use crate::common::server::{Then, serve_by};
+    use crate::history::chat_completion;
+
+    // A provider that responds to some rows, and the others when the batch has been killed.
+    let (asked, is_killed) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
+    let may_go_on = Arc::clone(&is_killed);
+    let url = serve_by(Then::Close, move |_| {
+        if asked.fetch_add(1, Ordering::SeqCst) >= 50 {
+            wait_until("the batch is killed", || may_go_on.load(Ordering::SeqCst));
+        }
+        chat_completion("Yes.")
+    });
+    let config = format!("[providers.lab]\nbase_url = '{url}'\n");
+    let rows: String = (0..200).map(|number| format!("row {number}\n")).collect();
+    let folder = Folder::with([("rows.txt", rows.as_str()), ("agentloop.toml", config.as_str())]);
+    let args = ["batch", "rows.txt", "-m", "lab/m", "-o", "out.jsonl", "--concurrency", "2"];
+    let args = [&args[..], &["--config", "agentloop.toml"]].concat();
     let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-        .args(args)
+        .args(&args)
         .env_clear()
         .current_dir(folder.path())
         .stdin(Stdio::null())
@@ -136,20 +154,19 @@ fn a_killed_batch_continues_where_it_was() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // The first results show that the batch runs.
-    while folder.read("out.jsonl").is_none_or(|text| text.lines().count() < 3) {
-        assert!(child.try_wait().unwrap().is_none(), "the batch ended");
-        std::thread::yield_now();
-    }
+    wait_until("some results are written", || {
+        folder.read("out.jsonl").is_some_and(|text| text.lines().count() >= 3)
+    });
     child.kill().unwrap();
     child.wait().unwrap();
+    is_killed.store(true, Ordering::SeqCst);
     let before = results_of_complete_lines(&folder);
     let run = batch(&folder, &[&args[1..], &["--resume"]].concat());
     assert_eq!(run.code, Some(0), "{run}");
     let mut after = indices(&results(&folder, "out.jsonl"));
     assert!(run.stderr.contains(&format!("{before} done before")), "{run}");
     after.sort_unstable();
-    assert_eq!(after, (0..2_000).collect::<Vec<u64>>());
+    assert_eq!(after, (0..200).collect::<Vec<u64>>());
 }
 
 #[cfg(unix)]

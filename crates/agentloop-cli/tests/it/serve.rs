@@ -6,10 +6,10 @@ use crate::common;
 use std::io::{BufRead, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Sender, channel};
-use std::time::Duration;
 
 use common::folder::Folder;
 use common::gateway::{Gateway, address, read_reply, send_chat};
+use common::patience::wait_until;
 use common::pty::terminal;
 use common::{Outcome, agentloop};
 
@@ -231,9 +231,7 @@ fn a_stream_in_progress_is_finished_before_the_gateway_ends() {
         assert!(read_to(&mut stream, "begun"));
         gateway.signal(signal);
         // New connections are refused while the stream goes on.
-        while TcpStream::connect(&gateway.address).is_ok() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("no connection is accepted", || TcpStream::connect(&gateway.address).is_err());
         end.send(()).unwrap();
         assert!(read_to(&mut stream, " ended") && read_to(&mut stream, "data: [DONE]"));
         assert_eq!(gateway.finish(), Some(0), "{}", gateway.stderr);
@@ -249,9 +247,7 @@ fn a_second_signal_ends_the_gateway_at_once() {
     let mut stream = gateway.open_stream("al-client", "slow/m");
     assert!(read_to(&mut stream, "begun"));
     gateway.signal("TERM");
-    while TcpStream::connect(&gateway.address).is_ok() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("no connection is accepted", || TcpStream::connect(&gateway.address).is_err());
     gateway.signal("INT");
     assert_eq!(gateway.finish(), Some(0), "{}", gateway.stderr);
     assert!(gateway.stderr.contains("requests in progress were cut off"), "{}", gateway.stderr);
@@ -281,17 +277,22 @@ fn a_changed_configuration_takes_effect_and_an_invalid_one_changes_nothing() {
     let mut gateway = Gateway::start(folder.path(), &["--config", "gateway.toml"]);
     let status = |gateway: &Gateway, model: &str| gateway.chat("al-client", model).status;
     assert_eq!((status(&gateway, "one"), status(&gateway, "two")), (200, 404));
+    // In one step: the gateway could read a file that is written by half.
+    let replace = |text: String| {
+        std::fs::write(path.with_extension("new"), text).unwrap();
+        std::fs::rename(path.with_extension("new"), &path).unwrap();
+    };
     // The file is looked at every two seconds.
-    std::fs::write(&path, with_route("two")).unwrap();
+    replace(with_route("two"));
     gateway.wait_for("the configuration was read again");
     assert_eq!((status(&gateway, "one"), status(&gateway, "two")), (404, 200));
-    std::fs::write(&path, format!("{}lsten = 1\n", with_route("three"))).unwrap();
+    replace(format!("{}lsten = 1\n", with_route("three")));
     gateway.signal("HUP");
     gateway.wait_for("the configuration is not valid, and changes nothing");
     gateway.wait_for("lsten");
     assert_eq!((status(&gateway, "two"), status(&gateway, "three")), (200, 404));
     gateway.stderr.clear();
-    std::fs::write(&path, with_route("three")).unwrap();
+    replace(with_route("three"));
     gateway.signal("HUP");
     gateway.wait_for("the configuration was read again");
     assert_eq!((status(&gateway, "two"), status(&gateway, "three")), (404, 200));

@@ -5,6 +5,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::patience::until;
 
 fn program(command: &[&str], parameters: &[&str]) -> Program {
     Program {
@@ -117,17 +118,10 @@ async fn a_program_that_does_not_end_is_ended() {
     assert_eq!(error, "the program was ended after 0.3 seconds");
 }
 
-/// Returns whether no process has this word in its command line. One that was killed stays in the list for a moment on a busy
-/// machine, so it looks again for ten seconds; those of the tests would run for a day.
-async fn has_ended(word: &str) -> bool {
-    for _ in 0..500 {
-        let listed = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap();
-        if !String::from_utf8_lossy(&listed.stdout).contains(word) {
-            return true;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    false
+/// Returns whether a process has this word in its command line. One that was killed stays in the list for a moment.
+fn is_listed(word: &str) -> bool {
+    let listed = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap();
+    String::from_utf8_lossy(&listed.stdout).contains(word)
 }
 
 #[tokio::test]
@@ -146,13 +140,16 @@ async fn nothing_outlives_the_program() {
         let script = script.replace("{0}", &unique);
         let shown = run(&sh(&script), json!({ "text": "x" })).await;
         assert_eq!(shown.as_deref(), Ok("started"), "{script}");
-        assert!(has_ended(&format!("sleep 9{unique}")).await, "{script}");
+        until(&format!("{script} ends"), async || !is_listed(&format!("sleep 9{unique}"))).await;
     }
     // A call that is cancelled ends its processes as well.
     let unique = format!("7{id}.25");
     let endless = sh(&format!("setsid sleep 9{unique} & sleep 9{unique}"));
     let arguments = json!({ "text": "x" });
-    let cancelled = tokio::time::timeout(Duration::from_millis(500), endless.run(&arguments)).await;
-    assert!(cancelled.is_err());
-    assert!(has_ended(&format!("sleep 9{unique}")).await);
+    let word = format!("sleep 9{unique}");
+    tokio::select! {
+        _ = endless.run(&arguments) => panic!("it ended"),
+        () = until("it runs", async || is_listed(&word)) => {}
+    }
+    until("it ends", async || !is_listed(&word)).await;
 }
