@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use agentloop_sim::Server;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
@@ -70,7 +71,8 @@ pub fn run(plan: Plan) -> Result<Report, Box<dyn std::error::Error>> {
     let mut report = Report::new(plan, &tally, &health);
     let groups = Arc::into_inner(groups).ok_or("a caller is still there")?;
     // The books are closed after the responses of cancelled calls have been produced.
-    std::thread::sleep(Duration::from_secs(1));
+    let is_idle = |server: &Server| server.simulator().ledger().in_progress == 0;
+    report::wait(|| groups.iter().all(|group| group.servers.iter().all(is_idle)));
     for group in groups {
         report.close(&group);
         let Group { ai, servers: listening, .. } = group;

@@ -37,6 +37,17 @@ pub(crate) fn line(time: Duration, tally: &Tally, health: &Health) -> String {
     )
 }
 
+/// How long is waited for what ends by itself, however busy this machine is.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Waits until something is so, or for [`PATIENCE`].
+pub(crate) fn wait(is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() && began.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 impl Report {
     pub(crate) fn new(plan: Plan, tally: &Tally, health: &Health) -> Self {
         let mut report = Self { text: String::new(), broken: Vec::new() };
@@ -110,11 +121,7 @@ impl Report {
 
     /// Looks at what is left when all is over.
     pub(crate) fn left(&mut self, clients: &Runtime, files_before: usize) {
-        let began = Instant::now();
-        let busy = || clients.metrics().num_alive_tasks() > 0 || open_files() > files_before;
-        while busy() && began.elapsed() < Duration::from_secs(10) {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait(|| clients.metrics().num_alive_tasks() == 0 && open_files() <= files_before);
         let tasks = clients.metrics().num_alive_tasks();
         self.say(format!("left over: {tasks} tasks"));
         self.holds("no task is left", tasks == 0);
