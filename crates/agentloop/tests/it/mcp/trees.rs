@@ -95,17 +95,10 @@ async fn a_server_ends_when_the_client_process_is_killed() {
     command.args(["--exact", "mcp::trees::connects_and_waits", "--ignored"]);
     command.env(CONNECTS, &marked).stdout(Stdio::null()).stderr(Stdio::null());
     let mut ours = command.spawn().unwrap();
-    let wait_for = async |count| {
-        let since = Instant::now();
-        while count_with(&marked) != count {
-            assert!(since.elapsed() < Duration::from_secs(20), "{}", count_with(&marked));
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    wait_for(1).await;
+    until("the server runs", async || count_with(&marked) == 1).await;
     ours.kill().unwrap();
     ours.wait().unwrap();
-    wait_for(0).await;
+    until("the server ends", async || count_with(&marked) == 0).await;
 }
 
 #[tokio::test]
