@@ -168,3 +168,19 @@ fn an_unknown_protocol_lists_the_known_ones() {
     For more information, try '--help'.
     "#);
 }
+
+#[test]
+fn models_are_chosen_by_provider_alias_or_default() {
+    let run = |model: &str| {
+        agentloop(["encode"])
+            .config("default_provider = 'lab'\n[aliases]\nfast = 'groq/openai/gpt-oss-20b'\n[providers.lab]\nbase_url = 'http://lab.example/v1/'\n")
+            .stdin(plain(model).to_string())
+            .run()
+            .response()
+    };
+    assert_eq!(run("groq/openai/gpt-oss-120b")["body"]["model"], "openai/gpt-oss-120b");
+    assert_eq!(run("fast")["body"]["model"], "openai/gpt-oss-20b");
+    let whole = run("meta-llama/Llama-3");
+    assert_eq!(whole["body"]["model"], "meta-llama/Llama-3");
+    assert_eq!(whole["url"], "http://lab.example/v1/chat/completions");
+}

@@ -29,6 +29,7 @@ mod bedrock;
 mod bounds;
 mod cache;
 mod client;
+mod codecs;
 mod cohere;
 mod costs;
 mod dependencies;

@@ -190,11 +190,6 @@ pub(crate) fn decode(args: &str, body: &str) -> Outcome {
     agentloop(args).stdin(body).run()
 }
 
-/// Runs `decode --stream` on these chunks, each as one event, followed by `[DONE]`.
-pub(crate) fn decode_chunks(args: &str, chunks: &[&str]) -> Outcome {
-    decode(&format!("{args} --stream"), &sse(chunks, true))
-}
-
 /// Formats chunks as server-sent events.
 pub(crate) fn sse(chunks: &[&str], done: bool) -> String {
     let end = done.then_some("[DONE]");
@@ -212,14 +207,6 @@ pub(crate) fn finish(reason: &str) -> String {
     format!(
         r#"{{"id":"c1","model":"m","choices":[{{"index":0,"delta":{{}},"finish_reason":"{reason}"}}]}}"#
     )
-}
-
-/// Runs `decode` on a stream with these deltas and this finish reason.
-pub(crate) fn decode_deltas(args: &str, deltas: &[&str], reason: &str) -> Outcome {
-    let mut chunks: Vec<String> = deltas.iter().map(|text| delta(text)).collect();
-    chunks.push(finish(reason));
-    let chunks: Vec<&str> = chunks.iter().map(String::as_str).collect();
-    decode_chunks(args, &chunks)
 }
 
 /// Runs `encode` on a request.
