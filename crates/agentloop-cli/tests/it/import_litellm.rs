@@ -721,7 +721,7 @@ fn a_file_that_cannot_be_read_is_an_error_with_its_line() {
         ),
         (
             &laughs("{x: 1}", |at, last| format!("{{x{at}: 1, <<: [{last}, {last}]}}")),
-            "nested more than 32 deep",
+            "the copies that its aliases make",
         ),
         // Few values, but long ones.
         (&format!("a: &a {long}\nb: [{copies}]"), "the copies that its aliases make"),
