@@ -301,3 +301,6 @@ pub(crate) fn parse_protocol(name: &str) -> Result<Protocol, String> {
     let known: Vec<&str> = Protocol::ALL.iter().map(|known| known.name()).collect();
     Err(format!("unknown protocol; use one of {}", known.join(", ")))
 }
+
+#[cfg(test)]
+mod tests;

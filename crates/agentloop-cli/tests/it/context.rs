@@ -99,33 +99,3 @@ fn a_template_gives_the_prompt_and_the_settings() {
     let wrong = with_template(&["-t", "greet", "--var", "name=x", "Hi"]).run();
     assert!(wrong.stderr.contains("has no variable `name`"), "{wrong}");
 }
-
-#[test]
-fn help_of_templates() {
-    insta::assert_snapshot!(agentloop(["templates", "--help"]).run(), @r#"
-    exit 0
-    --- stdout
-    List the templates that `-t` can use, or show one.
-
-    A template is a file NAME.md in the folder `templates` of the user's configuration folder: a prompt with variables such as {{language}}, and {{input}} for the prompt of the command line. Settings can stand above it, as TOML between two lines +++: description, model, system, temperature, max_tokens, effort, defaults.
-
-    Example: agentloop -t review --var language=German < change.diff
-
-    Usage: agentloop templates [OPTIONS] [NAME]
-
-    Arguments:
-      [NAME]
-              Show this template instead of the list
-
-    Options:
-          --config <FILE>
-              Use this configuration file instead of searching for agentloop.toml. The file is trusted
-
-      -q, --quiet
-              Do not print warnings and notes on stderr. Errors are still printed
-
-      -h, --help
-              Print help (see a summary with '-h')
-    --- stderr
-    "#);
-}
