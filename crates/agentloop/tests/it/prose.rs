@@ -45,6 +45,7 @@ const READ: [&str; 12] = [
     "fuzz/src",
     "fuzz/tests",
     "justfile",
+    "tests",
     "tools",
     "deny.toml",
 ];

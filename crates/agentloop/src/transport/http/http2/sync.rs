@@ -1,4 +1,4 @@
-//! The locks and atomics of this module. `tools/loom` checks [`shared_waker`](super::shared_waker) and [`driver`](super::driver) with
+//! The locks and atomics of this module. `tests/loom` checks [`shared_waker`](super::shared_waker) and [`driver`](super::driver) with
 //! loom's instead.
 
 pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

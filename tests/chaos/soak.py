@@ -2,7 +2,7 @@
 """Runs three gateways with PostgreSQL and Redis for half an hour, with faults at intervals, and writes a report.
 
     cargo build -p agentloop-cli --features full
-    tools/chaos/soak.py --minutes 30 --report soak       # soak.json and soak.md
+    tests/chaos/soak.py --minutes 30 --report soak       # soak.json and soak.md
 
 The load, the faults and the checks are those of chaos.py. The last gateway is never killed, so its memory and its open files over time show
 whether something grows. The report has, for each part of the time: requests, failures, response times, and of each gateway its resident

@@ -2,13 +2,13 @@
 """Kills gateways under load, breaks their databases and their provider, and compares their ledger with the bill of the provider.
 
     cargo build -p agentloop-cli --features full
-    tools/chaos/chaos.py --kills 200                          # one gateway, SQLite
-    tools/chaos/chaos.py --kills 200 --nodes 3 --postgres --redis
-    tools/chaos/chaos.py --nodes 3 --postgres --outage 60     # PostgreSQL is stopped for a minute
-    tools/chaos/chaos.py --full                               # the disk with the data folder is full (needs root, for a small tmpfs)
-    tools/chaos/chaos.py --nodes 3 --postgres --redis --break redis --seconds 60          # Redis is stopped, slow, wiped …
-    tools/chaos/chaos.py --nodes 3 --postgres --redis --break redis,kill --seconds 60     # and gateways are killed
-    tools/chaos/chaos.py --nodes 3 --postgres --redis --break redis,postgres,kill --seed 1 --seeds 20   # everything, 20 schedules
+    tests/chaos/chaos.py --kills 200                          # one gateway, SQLite
+    tests/chaos/chaos.py --kills 200 --nodes 3 --postgres --redis
+    tests/chaos/chaos.py --nodes 3 --postgres --outage 60     # PostgreSQL is stopped for a minute
+    tests/chaos/chaos.py --full                               # the disk with the data folder is full (needs root, for a small tmpfs)
+    tests/chaos/chaos.py --nodes 3 --postgres --redis --break redis --seconds 60          # Redis is stopped, slow, wiped …
+    tests/chaos/chaos.py --nodes 3 --postgres --redis --break redis,kill --seconds 60     # and gateways are killed
+    tests/chaos/chaos.py --nodes 3 --postgres --redis --break redis,postgres,kill --seed 1 --seeds 20   # everything, 20 schedules
 
 With `--break`, what happens and when follows from the seed, which is printed with its schedule. It needs Python 3 only, and for the options the
 Debian packages of PostgreSQL and Redis. What is checked afterwards:

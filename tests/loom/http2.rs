@@ -4,7 +4,7 @@
 //! small stand-in: messages arrive on a socket, and polling the connection passes each to its stream. Loom reports a deadlock if a task
 //! waits for a message that has arrived, that is, if a wake-up was lost.
 //!
-//! `cargo test --manifest-path tools/loom/Cargo.toml` runs the checks.
+//! `cargo test --manifest-path tests/loom/Cargo.toml` runs the checks.
 
 #[path = "../../crates/agentloop/src/transport/http/http2/driver.rs"]
 mod driver;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Looks at the dashboard in a headless Chromium: empty, busy, failing, locked, narrow and dark.
 
-    python3 tools/dashboard/check.py [--pictures FOLDER] [--gateway target/debug/agentloop] [--docs]
+    python3 tests/dashboard/check.py [--pictures FOLDER] [--gateway target/debug/agentloop] [--docs]
 
 The page is served from the sources with the headers of the gateway, and gets the documents of fixture.py. With --gateway, a real gateway is started as well,
 with simulated models, and is asked while it works. Checked in every state: no error in the console, an accessible name for every control, image, table and
