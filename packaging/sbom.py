@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """Lists the crates that the program is made of: as a CycloneDX file (SBOM), and with the text of their licences.
 
-Usage: packaging/sbom.py --target TRIPLE --features LIST --zig FOLDER --json FILE --licenses FILE
-
-The folder is that of packaging/zig. Its libraries are part of the program too.
+Usage: packaging/sbom.py --target TRIPLE --features LIST --json FILE --licenses FILE
 """
 
 import argparse
@@ -17,13 +15,6 @@ import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = "agentloop-cli"
-# The libraries of zig that are linked, with their licences and where the texts of these are.
-LIBRARIES = [
-    ("libc++", "Apache-2.0 WITH LLVM-exception", "libcxx/LICENSE.TXT"),
-    ("libc++abi", "Apache-2.0 WITH LLVM-exception", "libcxxabi/LICENSE.TXT"),
-    ("libunwind", "Apache-2.0 WITH LLVM-exception", "libunwind/LICENSE.TXT"),
-    ("musl", "MIT", "libc/musl/COPYRIGHT"),
-]
 
 
 def metadata(target, features):
@@ -71,20 +62,11 @@ def component(package, sums):
     return entry
 
 
-def zig_libraries(zig):
-    """Returns the libraries that come with zig, each with its version of zig, and the texts of their licences."""
-    (folder,) = pathlib.Path(zig).glob("lib/python*/site-packages/ziglang")
-    version = subprocess.run([folder / "zig", "version"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-    for name, license, path in LIBRARIES:
-        text = folder / "lib" / path
-        yield {"type": "library", "bom-ref": f"zig:{name}", "name": name, "version": f"zig-{version}", "licenses": [{"expression": license}]}, text
-
-
-def document(start, found, packages, sums, libraries):
+def document(start, found, packages, sums):
     program = packages[start]
     refs = {crate: f"pkg:cargo/{packages[crate]['name']}@{packages[crate]['version']}" for crate in found}
     others = sorted((crate for crate in found if crate != start), key=lambda crate: refs[crate])
-    components = [component(packages[crate], sums) for crate in others] + [entry for entry, _ in libraries]
+    components = [component(packages[crate], sums) for crate in others]
     # The same crates have the same serial number, so the file can be reproduced.
     digest = hashlib.sha256(json.dumps(components, sort_keys=True).encode()).hexdigest()
     epoch = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
@@ -103,13 +85,9 @@ def document(start, found, packages, sums, libraries):
     }
 
 
-def licenses(start, found, packages, libraries):
-    """Returns the names of all crates and libraries of others with their licences, and each text of a licence once."""
+def licenses(start, found, packages):
+    """Returns the names of all crates of others with their licences, and each text of a licence once."""
     texts, lines = {}, []
-    for entry, path in libraries:
-        name = f"{entry['name']} {entry['version']}"
-        lines.append(f"{name}: {entry['licenses'][0]['expression']}")
-        texts.setdefault(path.read_text(encoding="utf-8", errors="replace").strip(), []).append(name)
     for crate in sorted(found, key=lambda crate: (packages[crate]["name"], packages[crate]["version"])):
         package = packages[crate]
         if package["source"] is None:
@@ -117,29 +95,27 @@ def licenses(start, found, packages, libraries):
         name = f"{package['name']} {package['version']}"
         lines.append(f"{name}: {expression(package) or 'see its text'}")
         folder = pathlib.Path(package["manifest_path"]).parent
-        # Some crates have the code of others in a folder, such as llama.cpp.
-        for path in sorted([*folder.iterdir(), *folder.glob("*/*")]):
+        for path in sorted(folder.iterdir()):
             if path.is_file() and re.match(r"(?i)(licen[cs]e|copying|notice|unlicense)", path.name) and path.suffix not in (".html", ".rs"):
                 text = path.read_text(encoding="utf-8", errors="replace").strip()
                 texts.setdefault(text, []).append(name)
-    parts = ["The program contains these crates and libraries of others:\n\n" + "\n".join(lines)]
+    parts = ["The program contains these crates of others:\n\n" + "\n".join(lines)]
     parts += [f"{', '.join(names)}:\n\n{text}" for text, names in texts.items()]
     return ("\n\n" + "-" * 80 + "\n\n").join(parts) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser()
-    for option in ("target", "features", "zig", "json", "licenses"):
+    for option in ("target", "features", "json", "licenses"):
         parser.add_argument(f"--{option}", required=True)
     options = parser.parse_args()
     data = metadata(options.target, options.features)
     packages = {package["id"]: package for package in data["packages"]}
     start, found = reachable(data)
-    libraries = list(zig_libraries(options.zig))
     with open(options.json, "w", encoding="utf-8") as file:
-        json.dump(document(start, found, packages, checksums(), libraries), file, indent=1)
+        json.dump(document(start, found, packages, checksums()), file, indent=1)
         file.write("\n")
-    pathlib.Path(options.licenses).write_text(licenses(start, found, packages, libraries), encoding="utf-8")
+    pathlib.Path(options.licenses).write_text(licenses(start, found, packages), encoding="utf-8")
     print(f"{len(found)} crates")
 
 

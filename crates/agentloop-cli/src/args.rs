@@ -7,7 +7,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::command::{
     batch, batches, chat, check, completions, config, decode, demo, embed, encode, files, image,
-    keys, log, man, models, moderate, providers, pull, rerank, serve, setup, sim, speak, teams,
+    keys, log, man, models, moderate, providers, rerank, serve, setup, sim, speak, teams,
     templates, tools, transcribe, trust, usage, use_model,
 };
 
@@ -175,14 +175,6 @@ pub(crate) enum Command {
     Models(models::Args),
     /// List the providers and whether each is ready to use.
     Providers(providers::Args),
-    /// Download a model that runs in the process, as local/NAME.
-    ///
-    /// SOURCE is OWNER/REPOSITORY or OWNER/REPOSITORY:QUANT of Hugging Face, hf:OWNER/REPOSITORY/FILE.gguf, or an https URL that ends in
-    /// .gguf. A download that was cut off continues. The file is compared with its checksum and gets its name only when it is complete.
-    /// The name of the model is printed on stdout.
-    ///
-    /// Example: agentloop pull HuggingFaceTB/SmolLM2-360M-Instruct-GGUF
-    Pull(pull::Args),
     /// The same as chat, but always a run of the agent, also without tools.
     ///
     /// The options are those of chat. The events end with run.done, and a note at the end has the steps, tokens and cost.

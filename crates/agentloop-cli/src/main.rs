@@ -45,6 +45,9 @@ use crate::notes::Notes;
 use crate::setup::Setup;
 
 fn main() -> ExitCode {
+    if let Some(code) = local::guard() {
+        return code;
+    }
     let Parsed { cli, meant } = match argv::parse(std::env::args_os()) {
         Ok(parsed) => parsed,
         Err(Refusal::Usage(error)) => error.exit(),

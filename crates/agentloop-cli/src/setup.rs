@@ -114,7 +114,8 @@ impl Setup {
         config.log = None;
         config.limits = None;
         let builder = AgentLoop::builder().provider(simulator::provider());
-        let builder = local::add_provider(builder, config.local.as_ref(), self.notes);
+        let local = local::provider(config.local.as_ref(), local::Reach::Listed, self.notes);
+        let builder = builder.provider(local);
         #[cfg(feature = "otel")]
         let builder = match crate::telemetry::is_enabled() {
             true => builder.layer(agentloop::middleware::Logger::new()),
@@ -153,7 +154,8 @@ impl Setup {
         }
         // The simulator is added first, so a provider of the same name in the configuration replaces it.
         let builder = AgentLoop::builder().provider(simulator::provider());
-        let builder = local::add_provider(builder, config.local.as_ref(), self.notes);
+        let local = local::provider(config.local.as_ref(), local::Reach::All, self.notes);
+        let builder = builder.provider(local);
         #[cfg(feature = "otel")]
         let builder = match crate::telemetry::is_enabled() {
             true => builder.layer(agentloop::middleware::Logger::new()),

@@ -222,6 +222,7 @@ guide! {
     Embeddings: "docs/embeddings.md",
     Errors: "docs/errors.md",
     FirstChat: "docs/first-chat.md",
+    Local: "docs/local.md",
     Mcp: "docs/mcp.md",
     Media: "docs/media.md",
     Middleware: "docs/middleware.md",

@@ -20,7 +20,6 @@ pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod moderate;
 pub(crate) mod providers;
-pub(crate) mod pull;
 pub(crate) mod repl;
 pub(crate) mod rerank;
 mod rows;
@@ -66,7 +65,6 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Log(args) => log::run(&args, setup.notes),
         Command::Models(args) => models::run(&args, setup).await,
         Command::Providers(args) => providers::run(&args, setup),
-        Command::Pull(args) => pull::run(&args, setup).await,
         Command::Serve(args) => serve::run(&args, setup).await,
         Command::Sim(args) => sim::run(&args, setup).await,
         Command::Teams(args) => teams::run(&args, setup).await,

@@ -5,16 +5,12 @@ use std::time::SystemTime;
 use agentloop::{AgentLoop, ErrorKind, ModelCatalog, ModelData, ModelInfo};
 
 use crate::failure::Failure;
-use crate::local;
 use crate::output::Output;
 use crate::setup::Setup;
 use crate::table::Table;
 
 /// The head of the table on a terminal.
 const HEAD: [&str; 5] = ["MODEL", "CONTEXT", "OUTPUT", "$/M IN", "$/M OUT"];
-
-/// The most models that an error names.
-const MAX_NAMED: usize = 20;
 
 /// Options of `agentloop models`.
 #[derive(Debug, clap::Args)]
@@ -37,9 +33,6 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     match &args.provider {
         Some(model) if model.contains('/') => return show_model(model, &client),
         _ if args.known => return list_known(args, &client),
-        Some(name) if name == local::NAME && !local::has_engine() => {
-            return Err(without_engine(setup));
-        }
         _ => {}
     }
     let mut output = Output::new();
@@ -70,21 +63,6 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
         output.flush()?;
     }
     if failed { Err(Failure::Shown) } else { Ok(()) }
-}
-
-/// Returns the error of a build that cannot run models in the process. They can be downloaded all the same, so it names them.
-fn without_engine(setup: &Setup) -> Failure {
-    let models = local::folders(setup.config.local.as_ref()).models();
-    let names: Vec<&str> = models.iter().take(MAX_NAMED).map(|model| model.name.as_str()).collect();
-    let message = match names.is_empty() {
-        true => "this build cannot run models in the process, and there are none on this machine"
-            .to_owned(),
-        false => format!(
-            "this build cannot run models in the process; those on this machine are {}",
-            names.join(", ")
-        ),
-    };
-    Failure::input_with_hint(message, local::HOW_TO_BUILD)
 }
 
 /// Adds a hint about `--known` to the error for a missing key.

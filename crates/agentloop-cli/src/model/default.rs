@@ -2,7 +2,7 @@
 
 use agentloop::AgentLoop;
 
-use super::local::list_first;
+use super::servers::list_first;
 use crate::failure::Failure;
 
 /// The model that is used if only the provider is named: of good quality and moderate price, and in the built-in model data.

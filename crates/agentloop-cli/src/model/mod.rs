@@ -1,16 +1,16 @@
 //! Chooses the model of a call.
 
 mod default;
-mod local;
+mod servers;
 
 use std::io::IsTerminal as _;
 
+pub(crate) use self::servers::is_listening;
 use agentloop::models::ModelKind;
 use agentloop::{AgentLoop, Provider};
 
 use crate::argv::distance;
 use crate::failure::Failure;
-use crate::local as in_process;
 use crate::notes::Notes;
 use crate::setup::Setup;
 use crate::simulator;
@@ -25,7 +25,7 @@ pub(crate) const VARIABLE: &str = "AGENTLOOP_MODEL";
 /// be that of a provider, or of a model without its provider.
 ///
 /// If none is named and exactly one provider is configured, returns that provider's default model. If none is configured, returns a
-/// model of a local server, a model that runs in the process or the simulator's model with a note, but only at a terminal: a script without its key must fail.
+/// model of a local server, a model in the folders of `[local]` or the simulator's model with a note, but only at a terminal: a script without its key must fail.
 pub(crate) async fn choose_model(
     typed: Option<&str>,
     client: &AgentLoop,
@@ -75,15 +75,6 @@ pub(crate) async fn complete_name(
     }
     if is_provider(name) {
         return default::of_provider(name, client).await;
-    }
-    if !in_process::has_engine()
-        && (name == in_process::NAME
-            || name.split_once('/').is_some_and(|(it, _)| it == in_process::NAME))
-    {
-        return Err(Failure::input_with_hint(
-            "this build cannot run models in the process",
-            in_process::HOW_TO_BUILD,
-        ));
     }
     // The library sends a name without a provider to the default provider.
     if setup.config.default_provider.is_some() {
@@ -221,7 +212,7 @@ async fn choose_without_key(client: &AgentLoop, setup: &Setup) -> Result<String,
         .take(3)
         .collect();
     let keys = variables.join(", ");
-    let found = in_process::find_model(setup.config.local.as_ref());
+    let found = crate::local::find_model(setup.config.local.as_ref());
     if !is_interactive(setup.notes) {
         let found = found.map(|model| format!(", use the local model with -m {model}"));
         return Err(Failure::input_with_hint(
@@ -234,7 +225,7 @@ async fn choose_without_key(client: &AgentLoop, setup: &Setup) -> Result<String,
             ),
         ));
     }
-    if let Some(model) = local::find_model(client).await {
+    if let Some(model) = servers::find_model(client).await {
         setup.notes.print_note(&format!(
             "no key is set, so the local server is used ({model}); `agentloop use {model}` makes it the default"
         ));

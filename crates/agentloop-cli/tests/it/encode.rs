@@ -144,10 +144,10 @@ fn an_unknown_provider_is_an_error_with_the_closest_name() {
     insta::assert_snapshot!(run.replace(&names.join(", "), "[built-in providers]"), @r#"
     exit 2
     --- stdout
-    {"error":{"kind":"unknown_provider","message":"unknown provider `opnai`","provider":null,"model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"did you mean `openai`? known providers: [built-in providers], sim","raw":null,"partial":null}}
+    {"error":{"kind":"unknown_provider","message":"unknown provider `opnai`","provider":null,"model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"did you mean `openai`? known providers: [built-in providers], sim, local","raw":null,"partial":null}}
     --- stderr
     error: unknown provider `opnai`
-    hint: did you mean `openai`? known providers: [built-in providers], sim
+    hint: did you mean `openai`? known providers: [built-in providers], sim, local
     "#);
 }
 

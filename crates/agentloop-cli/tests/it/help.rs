@@ -33,7 +33,6 @@ fn the_help_lists_the_commands_and_exit_codes() {
       log          List, search, show, export and delete the conversations that are stored
       models       List models, with their limits and prices
       providers    List the providers and whether each is ready to use
-      pull         Download a model that runs in the process, as local/NAME
       run          The same as chat, but always a run of the agent, also without tools
       serve        Serve every provider behind the APIs of OpenAI, Anthropic and Google, until Ctrl-C
       sim          Serve the simulated model over HTTP, until Ctrl-C

@@ -37,6 +37,8 @@ mod history_terminal;
 mod import_litellm;
 mod interactive;
 mod live;
+#[cfg(target_os = "linux")]
+mod local;
 mod log;
 mod model_names;
 mod models;
@@ -44,7 +46,6 @@ mod one_command;
 mod otel;
 mod provider_batch;
 mod providers;
-mod pull;
 mod retries;
 mod run;
 mod run_interrupt;

@@ -110,7 +110,7 @@ pub struct Config {
     pub history: Option<bool>,
     /// The tools that the command offers to models. The library starts none of them by itself.
     pub tools: ToolsConfig,
-    /// The settings of models that run in the process. The library runs none by itself; the command does.
+    /// The settings of models that `llama-server` runs on this machine. The library starts none by itself; the command does.
     pub local: Option<LocalConfig>,
     /// The settings of the gateway, which the command `agentloop serve` starts.
     pub gateway: Option<GatewayConfig>,
@@ -162,7 +162,7 @@ struct File {
     allow: Vec<String>,
     /// The settings of the tool `fetch_page`.
     fetch_page: Option<FetchPageTable>,
-    /// Models that run in the process.
+    /// Models that `llama-server` runs on this machine.
     local: Option<LocalConfig>,
     /// The gateway, which `agentloop serve` starts.
     gateway: Option<GatewayConfig>,

@@ -173,8 +173,8 @@ const TABLES: [Table; 28] = [
         "local",
         "config/local.rs",
         "LocalConfig",
-        "Models that run in the process, in a command with the feature `local`: [Local models](local.md). The variables `AGENTLOOP_LOCAL_…` take precedence.",
-        "[local]\nfolders = [\"/srv/models\"]\ncontext = 8192\nparallel = 1\nthreads = 4\nmax_models = 1\n",
+        "Models that `llama-server` runs on this machine: [Local models](local.md).",
+        "[local]\nprogram = \"/opt/llama.cpp/llama-server\"\nfolders = [\"/srv/models\"]\noptions = [\"--ctx-size\", \"8192\"]\n",
     ),
     table(
         "gateway",

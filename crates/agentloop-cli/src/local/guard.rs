@@ -1,0 +1,71 @@
+//! The guard: this program between its owner and `llama-server`.
+//!
+//! Its stdin is a pipe from the owner. When the pipe closes, because the owner has closed it or has ended in any way, the guard kills
+//! `llama-server` and everything in its process group. If the guard itself is killed, its owner does that.
+
+use std::io::{Write as _, copy, sink, stderr, stdin};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// The first argument of a guard.
+pub(super) const WORD: &str = "__guard-of-llama-server";
+
+/// How soon a guard notices that the server has ended.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Runs a guard, if this process was started as one. The arguments are a folder to remove at the end, the program and its arguments.
+pub(crate) fn run_if_asked() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    if args.next()? != WORD {
+        return None;
+    }
+    let (folder, program) = (args.next()?, args.next()?);
+    // `killall agentloop` must not end the guard together with its owner.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_name(c"llama-guard");
+    let code = run(Command::new(program).args(args)).unwrap_or_else(|error| {
+        let _ = writeln!(stderr(), "{error}");
+        Some(127)
+    });
+    // A server of one model has none.
+    let _ = std::fs::remove_dir_all(folder);
+    if code.is_none() {
+        kill_group(std::process::id());
+    }
+    Some(ExitCode::from(code.unwrap_or(0)))
+}
+
+/// Runs the server to its end, and returns its exit code, or to the end of the owner.
+fn run(command: &mut Command) -> std::io::Result<Option<u8>> {
+    // The owner reads both outputs from one pipe.
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::from(stderr())).spawn()?;
+    let (sender, owner) = channel::<()>();
+    std::thread::spawn(move || {
+        // The owner writes nothing, so reading ends when the pipe closes.
+        let _ = copy(&mut stdin().lock(), &mut sink());
+        drop(sender);
+    });
+    while owner.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)));
+        }
+    }
+    child.kill()?;
+    child.wait().map(|_| None)
+}
+
+/// Kills all processes of a group.
+#[cfg(unix)]
+pub(super) fn kill_group(id: u32) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+
+    if let Some(group) = i32::try_from(id).ok().and_then(Pid::from_raw) {
+        // This fails only if no process of the group is left.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+/// Does nothing: there are no process groups. Instances of a router end by themselves when it does.
+#[cfg(not(unix))]
+pub(super) fn kill_group(_: u32) {}

@@ -1,0 +1,197 @@
+//! The running servers, which all calls of this process share.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use agentloop::transport::{Body, HttpTransport, SendOptions, Transport as _};
+use agentloop::{Error, ErrorKind, LocalConfig, Result};
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode, header};
+use serde_json::Value;
+
+use super::folders::{self, MAX_MODELS, Model};
+use super::name::{self, Wanted};
+use super::process::{self, Process};
+use super::program::{IDLE_SECONDS, Program};
+use super::{Reach, router};
+use crate::notes::Notes;
+
+/// How long a router may take to start.
+const ROUTER_WAIT: Duration = Duration::from_secs(60);
+
+/// How long a server may take to start that downloads and loads its model first.
+const SINGLE_WAIT: Duration = Duration::from_secs(3_600);
+
+/// How often a server is looked at that may be idle.
+const IDLE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How many servers run at once.
+const MAX_SERVERS: usize = 3;
+
+/// The longest response to a question of ours, in bytes.
+const MAX_RESPONSE: usize = 8 << 20;
+
+/// The option that a server needs for what it is used for.
+pub(super) type Task = Option<&'static str>;
+
+/// A server, and its name for a model.
+pub(super) type Lease = (Arc<Server>, String);
+
+/// A running server.
+pub(super) struct Server {
+    pub(super) process: Process,
+    /// The file of models of a router, and what is in it.
+    pub(super) file: PathBuf,
+    pub(super) models: tokio::sync::Mutex<Vec<Model>>,
+    http: HttpTransport,
+    serves: Serves,
+    /// How many calls have begun.
+    calls: AtomicUsize,
+}
+
+/// What a server serves: one model, or all as a router.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Serves(Option<Wanted>, Task);
+
+impl Server {
+    /// Sends a request with a key: a GET if there is no body.
+    async fn send_with(&self, key: &str, path: &str, body: Bytes) -> Result<Response<Body>> {
+        let method = if body.is_empty() { Method::GET } else { Method::POST };
+        let uri = format!("http://127.0.0.1:{}{path}", self.process.port);
+        let request = Request::builder().method(method).uri(uri);
+        let request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));
+        let request = request.header(header::CONTENT_TYPE, "application/json").body(body);
+        let wrong = |error: http::Error| Error::new(ErrorKind::InvalidRequest, error.to_string());
+        let sent = self.http.send(request.map_err(wrong)?, SendOptions::default()).await;
+        // The next attempt starts another one.
+        let ended = || Error::new(ErrorKind::Connection, "llama-server has ended");
+        sent.map_err(|error| if self.process.is_running() { error } else { ended() })
+    }
+
+    pub(super) async fn send(&self, path: &str, body: Vec<u8>) -> Result<Response<Body>> {
+        self.send_with(&self.process.key, path, body.into()).await
+    }
+
+    /// Sends a request, and reads the response as JSON, which is null if it is none.
+    pub(super) async fn call(&self, path: &str, body: Vec<u8>) -> Result<(StatusCode, Value)> {
+        let (head, body) = self.send(path, body).await?.into_parts();
+        let body = body.collect(MAX_RESPONSE).await?;
+        Ok((head.status, serde_json::from_slice(&body).unwrap_or_default()))
+    }
+
+    /// Returns whether the port is the server's: it refuses requests without the key.
+    async fn has_port(&self) -> Result<bool> {
+        let without = self.send_with("none", "/props", Bytes::new()).await?.status();
+        let with = self.send("/props", Vec::new()).await?.status();
+        Ok(without == StatusCode::UNAUTHORIZED && with == StatusCode::OK)
+    }
+}
+
+/// All servers of this process.
+pub(super) struct Servers {
+    pub(super) config: LocalConfig,
+    pub(super) reach: Reach,
+    pub(super) notes: Notes,
+    pub(super) running: tokio::sync::Mutex<Vec<Arc<Server>>>,
+}
+
+impl Servers {
+    /// Returns a server that serves a model, and its name for the model. It runs at least as long as the value is kept.
+    pub(super) async fn lease(self: &Arc<Self>, name: &str, task: Task) -> Result<Lease> {
+        let wanted = name::find(name, &self.config, self.reach)?;
+        let server = self.find(Some(&wanted), task).await?;
+        let downloads = Some(self.notes).filter(|_| self.reach == Reach::All);
+        let id = match server.serves.0 {
+            None => router::add(&server, &wanted, downloads).await?,
+            Some(_) => name.to_owned(),
+        };
+        Ok((server, id))
+    }
+
+    /// Lists the models in the folders and in the cache of the server.
+    pub(super) async fn list(self: &Arc<Self>) -> Result<Vec<String>> {
+        let models = folders::scan(&self.config.folders).into_iter();
+        let mut names: Vec<String> = models.map(|model| model.name).collect();
+        if Program::find(&self.config).await?.has_router() {
+            let server = self.find(None, None).await?;
+            let known = router::list(&server, "/models").await?;
+            names.extend(known.into_iter().filter(|id| id.contains('/')));
+        }
+        names.truncate(MAX_MODELS);
+        Ok(names)
+    }
+
+    /// Returns a server that runs, or starts one.
+    async fn find(self: &Arc<Self>, wanted: Option<&Wanted>, task: Task) -> Result<Arc<Server>> {
+        let mut running = self.running.lock().await;
+        running.retain(|server| server.process.is_running());
+        let (router, single) = (Serves(None, task), Serves(wanted.cloned(), task));
+        if let Some(server) = running.iter().find(|it| it.serves == router || it.serves == single) {
+            server.calls.fetch_add(1, Ordering::Relaxed);
+            return Ok(server.clone());
+        }
+        let is_full = running.len() >= MAX_SERVERS;
+        running.retain(|server| !is_full || Arc::strong_count(server) > 1);
+        if running.len() >= MAX_SERVERS {
+            let message = "as many servers of local models as may run are in use";
+            return Err(Error::new(ErrorKind::Overloaded, message));
+        }
+        let program = Program::find(&self.config).await?;
+        let serves = if program.has_router() { router } else { single };
+        let server = Arc::new(self.start(&program, serves).await?);
+        running.push(server.clone());
+        tokio::spawn(end_when_idle(Arc::downgrade(self), Arc::downgrade(&server)));
+        Ok(server)
+    }
+
+    async fn start(&self, program: &Program, serves: Serves) -> Result<Server> {
+        self.notes.update_wait("llama-server");
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let (mut folder, mut wait) = (PathBuf::new(), SINGLE_WAIT);
+        let model = match &serves.0 {
+            Some(Wanted::File(model)) => ["--model".to_owned(), text(&model.path)],
+            Some(Wanted::Repository(name)) => ["--hf-repo".to_owned(), name.clone()],
+            None => {
+                let name = format!("agentloop-local-{}", process::random());
+                (folder, wait) = (std::env::temp_dir().join(name), ROUTER_WAIT);
+                let failed =
+                    |error: std::io::Error| Error::new(ErrorKind::Other, error.to_string());
+                crate::files::create_folder(&folder).map_err(failed)?;
+                router::write(&folder.join("models.ini"), &[])?;
+                ["--models-preset".to_owned(), text(&folder.join("models.ini"))]
+            }
+        };
+        let mut line = vec![text(&folder), text(&program.path)];
+        line.extend(program.arguments(&self.config, self.reach).into_iter().chain(model));
+        line.extend(serves.1.map(|task| format!("--{task}")));
+        let process = Process::start(&line, wait).await?;
+        let http = HttpTransport::builder().without_proxy().build()?;
+        let (file, models) = (folder.join("models.ini"), tokio::sync::Mutex::default());
+        let server = Server { process, file, models, http, serves, calls: AtomicUsize::new(0) };
+        let other = "what listens at the port that llama-server printed is not llama-server";
+        match server.has_port().await {
+            Ok(true) => Ok(server),
+            _ => Err(server.process.failed(other)),
+        }
+    }
+}
+
+/// Ends a server that no call has used for five minutes.
+async fn end_when_idle(servers: Weak<Servers>, server: Weak<Server>) {
+    let (mut used, mut calls) = (Instant::now(), 0);
+    loop {
+        tokio::time::sleep(IDLE_INTERVAL).await;
+        let (Some(servers), Some(server)) = (servers.upgrade(), server.upgrade()) else { return };
+        let mut running = servers.running.lock().await;
+        let now = server.calls.load(Ordering::Relaxed);
+        // One of the two is that of the list, the other ours.
+        if Arc::strong_count(&server) > 2 || now != calls {
+            (used, calls) = (Instant::now(), now);
+        }
+        if used.elapsed().as_secs() >= IDLE_SECONDS {
+            running.retain(|it| !Arc::ptr_eq(it, &server));
+        }
+    }
+}
