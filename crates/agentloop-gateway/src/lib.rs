@@ -42,6 +42,8 @@ mod record;
 mod route;
 mod server;
 mod span;
+#[doc(hidden)]
+pub mod sqlite;
 mod state;
 mod store;
 mod stored;

@@ -3,7 +3,7 @@
 //! - **Lazy.** The file is opened with the first read or write ([`Shared`]), so commands that need nothing of it do not pay for it.
 //! - **Private.** The file has mode 0600 in a folder with mode 0700. Deleted text is overwritten.
 //! - **Shared by processes.** The journal is a write-ahead log: readers do not wait, and writers wait for each other for at most
-//!   [`open::BUSY`]. Each operation is one transaction.
+//!   [`BUSY`](agentloop_gateway::sqlite::BUSY). Each operation is one transaction.
 //! - **Durable against a killed process.** `synchronous = NORMAL` does not wait for the disk at each transaction, which would delay
 //!   every request, but only when the log is copied to the file: at the latest when the last process closes it. A killed process loses
 //!   nothing that was written; a power failure may lose the last transactions of running processes, and never damages the file.
@@ -12,7 +12,6 @@
 
 mod cache;
 mod conversation;
-mod error;
 mod id;
 mod location;
 mod media;
@@ -32,12 +31,12 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use agentloop::middleware::CostPeriod;
+use agentloop_gateway::sqlite::StoreError;
 use rusqlite::Connection;
 
 use crate::notes::Notes;
 
 pub(crate) use self::conversation::{Conversation, NewConversation};
-pub(crate) use self::error::{Result, StoreError};
 pub(crate) use self::location::find_file;
 pub(crate) use self::message::StoredMessage;
 pub(crate) use self::options::HistoryArgs;
@@ -45,6 +44,8 @@ pub(crate) use self::recorder::Recorder;
 pub(crate) use self::response::{ResponseRecord, ResponseState};
 pub(crate) use self::search::{FOUND, Hit};
 pub(crate) use self::shared::Shared;
+
+type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// An open file.
 #[derive(Debug)]
@@ -58,16 +59,18 @@ impl Store {
     fn transact<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         // A transaction that will write takes its lock at the start: one that only upgrades later cannot wait for another writer.
         let behavior = rusqlite::TransactionBehavior::Immediate;
-        let begun = self.connection.transaction_with_behavior(behavior);
-        let transaction = begun.map_err(|error| StoreError::from(error).at(&self.path))?;
-        let done = work(&transaction);
-        let done = done.and_then(|done| transaction.commit().map(|()| done).map_err(Into::into));
-        done.map_err(|error| error.at(&self.path))
+        let transact = || {
+            let transaction = self.connection.transaction_with_behavior(behavior)?;
+            let done = work(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        };
+        transact().map_err(|error: StoreError| error.at(&self.path, &schema::FORMAT).into())
     }
 
     /// Runs `work`, which only reads.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        work(&self.connection).map_err(|error| error.at(&self.path))
+        work(&self.connection).map_err(|error| error.at(&self.path, &schema::FORMAT).into())
     }
 }
 

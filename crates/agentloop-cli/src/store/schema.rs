@@ -1,12 +1,14 @@
 //! The tables, and how files of earlier versions are brought up to date.
 
-use rusqlite::Connection;
+use agentloop_gateway::sqlite::Format;
 
-/// Marks the file as one of this program (`PRAGMA application_id`): "ALop".
-pub(super) const APPLICATION: i32 = 0x414c_6f70;
-
-/// The statements that bring a file from each version to the next. The version of the newest format is their number.
-pub(super) const MIGRATIONS: [&str; 1] = [V1];
+pub(super) const FORMAT: Format = Format {
+    // "ALop"
+    application: 0x414c_6f70,
+    migrations: &[V1],
+    settings: "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;",
+    elsewhere: "choose another folder with AGENTLOOP_DATA",
+};
 
 /// Times are milliseconds since 1970; costs are millionths of a millionth of a dollar.
 const V1: &str = r#"
@@ -110,19 +112,3 @@ CREATE TABLE cache (
 ) STRICT;
 CREATE INDEX cache_by_expiry ON cache (expires, size);
 "#;
-
-/// Returns the version of a file; 0 if it is empty.
-pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.pragma_query_value(None, "user_version", |row| row.get(0))
-}
-
-/// Brings the file to the newest version, within a transaction.
-pub(super) fn migrate(connection: &Connection) -> rusqlite::Result<()> {
-    let version = usize::try_from(version(connection)?).unwrap_or(usize::MAX);
-    for statements in MIGRATIONS.iter().skip(version) {
-        connection.execute_batch(statements)?;
-    }
-    connection.pragma_update(None, "application_id", APPLICATION)?;
-    let newest = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
-    connection.pragma_update(None, "user_version", newest)
-}

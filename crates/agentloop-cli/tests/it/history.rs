@@ -510,7 +510,11 @@ fn a_damaged_or_newer_file_is_reported_and_the_response_is_still_printed() {
     for args in [&["log"][..], &["chat", "-m", "sim/echo", "-c", "Hello"]] {
         let done = prepare(&folder, args.iter().copied()).run();
         assert_eq!(done.code, Some(2), "{done}");
-        assert!(done.stderr.contains("hint: the file is damaged and was left as it is"), "{done}");
+        assert!(
+            done.stderr
+                .contains("hint: the file is damaged, or is not a database, and was left as it is"),
+            "{done}"
+        );
     }
     assert_eq!(std::fs::read(file(&folder)).unwrap(), before);
 }

@@ -54,6 +54,9 @@ fn a_damaged_file_is_reported_with_what_to_do_and_never_deleted() {
     assert!(error.to_string().contains("history.sqlite3: "), "{error}");
     assert!(error.advice().unwrap().contains("left as it is"), "{error:?}");
     assert_eq!(fs::read(folder.file()).unwrap(), before);
+    // A folder cannot be made below a file.
+    let error = Store::open_at(folder.file().join("below/history.sqlite3")).unwrap_err();
+    assert!(error.advice().unwrap().contains("permissions"), "{error:?}");
 }
 
 #[test]
@@ -75,14 +78,21 @@ fn a_file_that_was_damaged_later_is_reported_by_what_reads_it() {
 }
 
 #[test]
-fn a_file_of_another_program_is_refused() {
-    let folder = Folder::new();
-    fs::create_dir_all(folder.file().parent().unwrap()).unwrap();
-    let raw = Connection::open(folder.file()).unwrap();
-    raw.execute_batch("CREATE TABLE t (x); PRAGMA user_version = 1").unwrap();
-    drop(raw);
-    let error = Store::open_at(folder.file()).unwrap_err();
-    assert!(error.to_string().contains("another program"), "{error}");
+fn a_file_of_another_program_is_refused_and_left_alone() {
+    for statements in [
+        "CREATE TABLE t (x); PRAGMA user_version = 1",
+        "CREATE TABLE t (x)",
+        "PRAGMA application_id = 77; PRAGMA user_version = 1",
+    ] {
+        let folder = Folder::new();
+        fs::create_dir_all(folder.file().parent().unwrap()).unwrap();
+        Connection::open(folder.file()).unwrap().execute_batch(statements).unwrap();
+        let before = fs::read(folder.file()).unwrap();
+        let error = Store::open_at(folder.file()).unwrap_err();
+        assert!(error.to_string().contains("another program"), "{error}");
+        assert!(error.advice().unwrap().contains("AGENTLOOP_DATA"), "{error:?}");
+        assert_eq!(fs::read(folder.file()).unwrap(), before, "{statements}");
+    }
 }
 
 #[test]

@@ -3,17 +3,17 @@
 use agentloop::Usd;
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
-use super::error::Failure;
+use crate::sqlite::StoreError;
 use crate::store::{By, DeletedSum, MAX_PAGE};
 
 /// How many free pages are returned to the file system after a deletion.
 const MAX_FREED_PAGES: u32 = 4_096;
 
-pub(super) fn prune(connection: &Connection, before_ms: i64) -> Result<u64, Failure> {
+pub(super) fn prune(connection: &Connection, before_ms: i64) -> Result<u64, StoreError> {
     delete(connection, "time_ms < ?1", &before_ms, &["key", "team"])
 }
 
-pub(super) fn forget(connection: &Connection, key: &str) -> Result<u64, Failure> {
+pub(super) fn forget(connection: &Connection, key: &str) -> Result<u64, StoreError> {
     connection.execute("DELETE FROM deleted WHERE is_team = 0 AND name = ?1", [key])?;
     delete(connection, "key = ?1", &key, &["team"])
 }
@@ -24,7 +24,7 @@ fn delete(
     condition: &str,
     value: &dyn ToSql,
     columns: &[&str],
-) -> Result<u64, Failure> {
+) -> Result<u64, StoreError> {
     let oldest = format!(
         "number IN (SELECT number FROM ledger WHERE {condition} ORDER BY time_ms, id LIMIT {MAX_PAGE})"
     );
@@ -56,7 +56,7 @@ fn add(
     name: &str,
     node: &str,
     picos: i128,
-) -> Result<(), Failure> {
+) -> Result<(), StoreError> {
     let sql = "SELECT usd FROM deleted WHERE is_team = ?1 AND name = ?2 AND node = ?3";
     let known: Option<String> =
         connection.query_row(sql, params![is_team, name, node], |row| row.get(0)).optional()?;
@@ -72,7 +72,7 @@ pub(super) fn sums(
     connection: &Connection,
     by: By,
     name: Option<&str>,
-) -> Result<Vec<DeletedSum>, Failure> {
+) -> Result<Vec<DeletedSum>, StoreError> {
     let is_team = match by {
         By::Key => false,
         By::Team => true,

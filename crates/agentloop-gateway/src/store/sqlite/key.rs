@@ -2,22 +2,22 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::error::Failure;
+use crate::sqlite::StoreError;
 use crate::store::refusal::{hash_is_taken, name_is_taken, no_such_key, team_has_keys};
 use crate::store::{KeyRecord, KeyTable, TeamRecord};
 
-pub(super) fn version(connection: &Connection) -> Result<u64, Failure> {
+pub(super) fn version(connection: &Connection) -> Result<u64, StoreError> {
     let mut statement = connection.prepare("SELECT keys FROM version")?;
     let version: i64 = statement.query_row([], |row| row.get(0))?;
     Ok(version.unsigned_abs())
 }
 
-fn increase_version(connection: &Connection) -> Result<(), Failure> {
+fn increase_version(connection: &Connection) -> Result<(), StoreError> {
     connection.execute("UPDATE version SET keys = keys + 1", [])?;
     Ok(())
 }
 
-pub(super) fn load(connection: &Connection) -> Result<KeyTable, Failure> {
+pub(super) fn load(connection: &Connection) -> Result<KeyTable, StoreError> {
     // The version belongs to what is read with it.
     let transaction = connection.unchecked_transaction()?;
     let mut table = KeyTable { version: version(&transaction)?, ..KeyTable::default() };
@@ -37,7 +37,7 @@ pub(super) fn load(connection: &Connection) -> Result<KeyTable, Failure> {
     Ok(table)
 }
 
-fn read_key(row: &Row<'_>) -> Result<KeyRecord, Failure> {
+fn read_key(row: &Row<'_>) -> Result<KeyRecord, StoreError> {
     let key: KeyRecord = serde_json::from_str(row.get_ref(5)?.as_str().unwrap_or_default())?;
     Ok(KeyRecord {
         name: row.get(0)?,
@@ -50,7 +50,7 @@ fn read_key(row: &Row<'_>) -> Result<KeyRecord, Failure> {
 }
 
 /// Returns what the other columns do not have, as JSON.
-fn settings_of(key: &KeyRecord) -> Result<String, Failure> {
+fn settings_of(key: &KeyRecord) -> Result<String, StoreError> {
     let settings = KeyRecord {
         name: String::new(),
         sha256: String::new(),
@@ -61,7 +61,7 @@ fn settings_of(key: &KeyRecord) -> Result<String, Failure> {
     Ok(serde_json::to_string(&settings)?)
 }
 
-pub(super) fn create(connection: &Connection, key: &KeyRecord) -> Result<(), Failure> {
+pub(super) fn create(connection: &Connection, key: &KeyRecord) -> Result<(), StoreError> {
     let exists = |condition: &str, value: &str| {
         let sql = format!("SELECT EXISTS (SELECT 1 FROM key WHERE {condition})");
         connection.query_row(&sql, [value], |row| row.get::<_, bool>(0))
@@ -79,7 +79,7 @@ pub(super) fn create(connection: &Connection, key: &KeyRecord) -> Result<(), Fai
     increase_version(connection)
 }
 
-pub(super) fn update(connection: &Connection, key: &KeyRecord) -> Result<(), Failure> {
+pub(super) fn update(connection: &Connection, key: &KeyRecord) -> Result<(), StoreError> {
     let changed = connection.execute(
         "UPDATE key SET team = ?2, settings = ?3 WHERE name = ?1 AND revoked_ms IS NULL",
         params![key.name, key.team, settings_of(key)?],
@@ -90,7 +90,7 @@ pub(super) fn update(connection: &Connection, key: &KeyRecord) -> Result<(), Fai
     increase_version(connection)
 }
 
-pub(super) fn revoke(connection: &Connection, name: &str, now_ms: i64) -> Result<bool, Failure> {
+pub(super) fn revoke(connection: &Connection, name: &str, now_ms: i64) -> Result<bool, StoreError> {
     let changed = connection.execute(
         "UPDATE key SET revoked_ms = ?2 WHERE name = ?1 AND revoked_ms IS NULL",
         params![name, now_ms],
@@ -101,7 +101,7 @@ pub(super) fn revoke(connection: &Connection, name: &str, now_ms: i64) -> Result
     Ok(changed > 0)
 }
 
-pub(super) fn forget(connection: &Connection, name: &str) -> Result<bool, Failure> {
+pub(super) fn forget(connection: &Connection, name: &str) -> Result<bool, StoreError> {
     let deleted = connection
         .execute("DELETE FROM key WHERE name = ?1 AND revoked_ms IS NOT NULL", params![name])?;
     if deleted > 0 {
@@ -110,7 +110,7 @@ pub(super) fn forget(connection: &Connection, name: &str) -> Result<bool, Failur
     Ok(deleted > 0)
 }
 
-pub(super) fn put_team(connection: &Connection, team: &TeamRecord) -> Result<(), Failure> {
+pub(super) fn put_team(connection: &Connection, team: &TeamRecord) -> Result<(), StoreError> {
     let settings = TeamRecord { name: String::new(), ..team.clone() };
     connection.execute(
         "INSERT INTO team (name, settings) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET settings = excluded.settings",
@@ -119,7 +119,7 @@ pub(super) fn put_team(connection: &Connection, team: &TeamRecord) -> Result<(),
     increase_version(connection)
 }
 
-pub(super) fn remove_team(connection: &Connection, name: &str) -> Result<bool, Failure> {
+pub(super) fn remove_team(connection: &Connection, name: &str) -> Result<bool, StoreError> {
     if connection.execute("DELETE FROM team WHERE name = ?1", params![name])? == 0 {
         return Ok(false);
     }

@@ -8,7 +8,8 @@ use agentloop::{Error, ErrorKind, Result};
 use rusqlite::{Connection, InterruptHandle, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
-use super::error::{Failure, describe};
+use super::schema::FORMAT;
+use crate::sqlite::StoreError;
 
 /// How many operations wait for a connection. Callers of others wait until there is room.
 const MAX_WAITING: usize = 256;
@@ -51,7 +52,7 @@ impl Lane {
     /// Runs an operation on the thread, and waits for its result: of one that writes, until it is on the disk.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        operation: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+        operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T> {
         let ended = || Error::new(ErrorKind::Other, "the thread of the database has ended");
         let (reply, replied) = oneshot::channel();
@@ -99,7 +100,7 @@ fn write(mut waiting: mpsc::Receiver<Box<dyn Job>>, mut connection: Connection, 
 
 /// Runs a group of operations as one transaction.
 fn commit(connection: &mut Connection, group: &mut [Box<dyn Job>], path: &Path) -> Result<()> {
-    let fail = |error: rusqlite::Error| describe(&error, path);
+    let fail = |error: rusqlite::Error| FORMAT.describe(&error, path);
     let mut transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
     // Alone it needs no savepoint, for which SQLite copies every page before it changes: the transaction undoes it.
@@ -143,10 +144,10 @@ struct Call<T, F> {
     reply: oneshot::Sender<Result<T>>,
 }
 
-impl<T: Send, F: FnOnce(&Connection) -> Result<T, Failure> + Send> Job for Call<T, F> {
+impl<T: Send, F: FnOnce(&Connection) -> Result<T, StoreError> + Send> Job for Call<T, F> {
     fn run(&mut self, connection: &Connection, path: &Path) -> bool {
         let Some(operation) = self.operation.take() else { return false };
-        let result = operation(connection).map_err(|failure| failure.at(path));
+        let result = operation(connection).map_err(|failure| failure.at(path, &FORMAT));
         let is_done = result.is_ok();
         self.result = Some(result);
         is_done

@@ -5,15 +5,15 @@ use rusqlite::{
     Connection, OptionalExtension as _, Row, Statement, ToSql, params, params_from_iter,
 };
 
-use super::error::Failure;
 use super::filter::Conditions;
+use crate::sqlite::StoreError;
 use crate::store::{LedgerRow, MAX_PAGE, Outcome, PriceId, RowFilter};
 
 /// The columns, in the order in which they are written and read.
 const COLUMNS: &str = "id, request, node, time_ms, key, team, api, call, model, provider, served, tags, outcome, estimated, \
     prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, usd, reserved, price, duration_ms, first_byte_ms, status";
 
-pub(super) fn append(connection: &Connection, rows: &[LedgerRow]) -> Result<(), Failure> {
+pub(super) fn append(connection: &Connection, rows: &[LedgerRow]) -> Result<(), StoreError> {
     let sql = format!(
         "INSERT INTO ledger ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
          ?19, ?20, ?21, ?22, ?23, ?24) ON CONFLICT (id) DO NOTHING"
@@ -50,7 +50,7 @@ fn bind(
     statement: &mut Statement<'_>,
     row: &LedgerRow,
     last: Option<&LedgerRow>,
-) -> Result<(), Failure> {
+) -> Result<(), StoreError> {
     for (column, text) in REPEATED {
         if last.is_none_or(|last| text(last) != text(row)) {
             statement.raw_bind_parameter(column, text(row))?;
@@ -81,7 +81,7 @@ pub(super) fn rows(
     connection: &Connection,
     filter: RowFilter,
     after: Option<(i64, String)>,
-) -> Result<Vec<LedgerRow>, Failure> {
+) -> Result<Vec<LedgerRow>, StoreError> {
     let mut conditions = Conditions::new(filter);
     if let Some((time, id)) = after {
         conditions
@@ -100,7 +100,7 @@ pub(super) fn rows(
     Ok(rows)
 }
 
-fn read(row: &Row<'_>) -> Result<LedgerRow, Failure> {
+fn read(row: &Row<'_>) -> Result<LedgerRow, StoreError> {
     let tags: Option<String> = row.get(11)?;
     let outcome: String = row.get(12)?;
     let usd: Option<i64> = row.get(18)?;
@@ -140,7 +140,7 @@ fn read(row: &Row<'_>) -> Result<LedgerRow, Failure> {
 pub(super) fn put_prices(
     connection: &Connection,
     prices: &[(PriceId, String)],
-) -> Result<(), Failure> {
+) -> Result<(), StoreError> {
     for (id, json) in prices {
         connection.execute(
             "INSERT INTO price (id, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
@@ -150,7 +150,7 @@ pub(super) fn put_prices(
     Ok(())
 }
 
-pub(super) fn price(connection: &Connection, id: &str) -> Result<Option<String>, Failure> {
+pub(super) fn price(connection: &Connection, id: &str) -> Result<Option<String>, StoreError> {
     let sql = "SELECT json FROM price WHERE id = ?1";
     Ok(connection.query_row(sql, [id], |row| row.get(0)).optional()?)
 }

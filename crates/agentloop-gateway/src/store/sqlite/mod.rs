@@ -1,12 +1,10 @@
 //! The store in a SQLite file.
 
 mod deleted;
-mod error;
 mod filter;
 mod key;
 mod lane;
 mod ledger;
-mod open;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -19,12 +17,13 @@ use std::time::Duration;
 
 use agentloop::{BoxFuture, Result};
 
-use self::error::Failure;
 use self::lane::{Lane, Use};
+use self::schema::FORMAT;
 use super::{
     By, DeletedSum, KeyRecord, KeyTable, LedgerRow, PriceId, RowFilter, Store, TeamRecord,
     UsageQuery, UsageSum,
 };
+use crate::sqlite::BUSY;
 
 /// A [`Store`] in a SQLite file. Several processes of one machine can use the same file.
 ///
@@ -71,18 +70,13 @@ impl SqliteStore {
     /// When the file cannot be used: it belongs to another program or to a newer version, is damaged, or is not accessible. It is
     /// left as it is then.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
-        Self::open_within(path.into().into(), open::BUSY)
+        Self::open_within(path.into().into(), BUSY)
     }
 
     /// Opens a file whose operations wait for `busy` while another process writes.
     fn open_within(path: Arc<Path>, busy: Duration) -> Result<Self> {
-        open::make_private(&path).map_err(|error| error::describe_file(&error, &path))?;
-        let fail = |failure: Failure| failure.at(&path);
-        let writer = open::connect(&path, busy).map_err(fail)?;
-        let (keys, ledger) = (
-            open::connect_reader(&path).map_err(fail)?,
-            open::connect_reader(&path).map_err(fail)?,
-        );
+        let writer = FORMAT.open(&path, busy)?;
+        let (keys, ledger) = (FORMAT.open_reader(&path)?, FORMAT.open_reader(&path)?);
         Ok(Self {
             writer: Lane::start(writer, Arc::clone(&path), Use::Write)?,
             keys: Lane::start(keys, Arc::clone(&path), Use::Read)?,

@@ -1,13 +1,16 @@
 //! The tables, and how files of earlier versions are brought up to date.
 
-use rusqlite::Connection;
+use crate::sqlite::Format;
 
-/// Marks the file as one of this program (`PRAGMA application_id`): "ALgw".
-pub(super) const APPLICATION: i32 = 0x414c_6777;
-
-/// The statements that bring a file from each version to the next. The version of the newest format is their number. What has been
-/// released never changes: a new format is a new entry.
-pub(super) const MIGRATIONS: [&str; 2] = [V1, V2];
+/// The file. A commit waits for the disk, because the journal deletes rows that are stored, and a revoked key must stay revoked. The
+/// path of a request does not wait for it, and all operations that wait are one commit.
+pub(super) const FORMAT: Format = Format {
+    // "ALgw"
+    application: 0x414c_6777,
+    migrations: &[V1, V2],
+    settings: "PRAGMA synchronous = FULL;",
+    elsewhere: "choose another file with `path` in [gateway.store]",
+};
 
 /// Times are milliseconds since 1970; amounts are millionths of a millionth of a dollar.
 ///
@@ -85,19 +88,3 @@ CREATE TABLE deleted (
   PRIMARY KEY (is_team, name, node)
 ) STRICT, WITHOUT ROWID;
 ";
-
-/// Returns the version of a file; 0 if it is empty.
-pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.pragma_query_value(None, "user_version", |row| row.get(0))
-}
-
-/// Brings the file to the newest version, within a transaction.
-pub(super) fn migrate(connection: &Connection) -> rusqlite::Result<()> {
-    let version = usize::try_from(version(connection)?).unwrap_or(usize::MAX);
-    for statements in MIGRATIONS.iter().skip(version) {
-        connection.execute_batch(statements)?;
-    }
-    connection.pragma_update(None, "application_id", APPLICATION)?;
-    let newest = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
-    connection.pragma_update(None, "user_version", newest)
-}

@@ -4,8 +4,8 @@ use agentloop::Usd;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params_from_iter};
 
-use super::error::Failure;
 use super::filter::Conditions;
+use crate::sqlite::StoreError;
 use crate::store::time::{DAY_MS, HOUR_MS, format_day, format_hour};
 use crate::store::{By, MAX_PAGE, UsageQuery, UsageSum};
 
@@ -22,7 +22,10 @@ const SUMS: &str = "count(*), \
     ifnull(sum(l.usd >> 32), 0) AS high, ifnull(sum(l.usd & 0xffffffff), 0) AS low, \
     ifnull(sum((l.usd >> 32) * l.estimated), 0), ifnull(sum((l.usd & 0xffffffff) * l.estimated), 0)";
 
-pub(super) fn usage(connection: &Connection, query: UsageQuery) -> Result<Vec<UsageSum>, Failure> {
+pub(super) fn usage(
+    connection: &Connection,
+    query: UsageQuery,
+) -> Result<Vec<UsageSum>, StoreError> {
     let UsageQuery { filter, by } = query;
     let conditions = Conditions::new(filter);
     let tags = match by {
@@ -70,7 +73,7 @@ fn group(by: Option<By>) -> String {
     }
 }
 
-fn read(row: &Row<'_>, by: Option<By>) -> Result<UsageSum, Failure> {
+fn read(row: &Row<'_>, by: Option<By>) -> Result<UsageSum, StoreError> {
     let group = match (row.get_ref(0)?, by) {
         (ValueRef::Integer(hour), Some(By::Hour)) => format_hour(hour),
         (ValueRef::Integer(day), _) => format_day(day),

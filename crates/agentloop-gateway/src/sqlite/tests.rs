@@ -1,0 +1,82 @@
+//! What every kind of file has in common. The tests of the stores open each of theirs.
+
+use std::path::PathBuf;
+
+use super::*;
+
+const FORMAT: Format = Format {
+    application: 0x414c_7478,
+    migrations: &["CREATE TABLE one (x INTEGER)", "CREATE TABLE two (x INTEGER)"],
+    settings: "",
+    elsewhere: "choose another file",
+};
+
+/// A folder that is deleted at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("agentloop-open-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_file_that_others_create_meanwhile_is_never_taken_for_one_of_another_program() {
+    let folder = Folder::new("snapshot");
+    for round in 0..20 {
+        let path = folder.0.join(format!("{round}.db"));
+        std::thread::scope(|scope| {
+            let open = || FORMAT.open(&path, BUSY).map(drop);
+            let opened: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+            for one in opened {
+                one.join().unwrap().unwrap();
+            }
+        });
+    }
+}
+
+#[test]
+fn a_file_of_an_older_version_is_brought_up_to_date_once() {
+    let folder = Folder::new("older");
+    let path = folder.0.join("x.db");
+    let old = Format { migrations: &FORMAT.migrations[..1], ..FORMAT };
+    drop(old.open(&path, BUSY).unwrap());
+    drop(FORMAT.open(&path, BUSY).unwrap());
+    let reader = FORMAT.open_reader(&path).unwrap();
+    reader.prepare("SELECT x FROM one, two").unwrap_err();
+    reader.prepare("SELECT one.x FROM one, two").unwrap();
+    reader.execute("INSERT INTO one VALUES (1)", []).unwrap_err();
+    let error = old.open(&path, BUSY).unwrap_err();
+    assert!(error.message().contains("format version 2"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_of_another_user_keeps_its_permissions() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    // Only root can give a file away.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = Folder::new("owner");
+    let path = folder.0.join("x.db");
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    drop(FORMAT.open(&path, BUSY).unwrap());
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
+    drop(FORMAT.open(&path, BUSY).unwrap());
+    assert_eq!(mode(&path), 0o600);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
+    std::os::unix::fs::chown(&path, Some(65_534), Some(65_534)).unwrap();
+    drop(FORMAT.open(&path, BUSY).unwrap());
+    assert_eq!(mode(&path), 0o664);
+}
