@@ -69,10 +69,10 @@ pub use server::{MAX_CONNECTIONS, MAX_HEADER_BYTES, Server, Tls};
 pub use span::TraceParent;
 pub use state::{CLIENT_TIMEOUT, KEEP_ALIVE, MAX_BODY_BYTES, State};
 pub use store::{
-    By, DeletedSum, KeyRecord, KeyTable, LedgerRow, Limits, MAX_BUDGET_DOLLARS, MAX_LIMIT,
-    MAX_NAME_BYTES, MAX_PAGE, MAX_PATTERN_BYTES, MAX_PATTERNS, MAX_TAGS, Outcome, PriceId,
-    RowFilter, SqliteStore, Store, TeamRecord, UsageQuery, UsageSum, check_name, csv_cell,
-    csv_header, write_csv,
+    By, DeletedSum, ExportFormat, KeyRecord, KeyTable, LedgerExport, LedgerRow, Limits,
+    MAX_BUDGET_DOLLARS, MAX_LIMIT, MAX_NAME_BYTES, MAX_PAGE, MAX_PATTERN_BYTES, MAX_PATTERNS,
+    MAX_TAGS, Outcome, PriceId, RowFilter, SqliteStore, Store, TeamRecord, UsageQuery,
+    UsageSum, check_name, csv_cell,
 };
 #[cfg(feature = "postgres")]
 pub use store::{POSTGRES_CONNECTIONS, POSTGRES_DEADLINE, POSTGRES_REPORT_DEADLINE, PostgresStore};

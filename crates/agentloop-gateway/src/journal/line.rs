@@ -23,12 +23,6 @@ pub(super) const MAX_LINE: usize = 64 << 10;
 /// The largest number of a row. A number above it can only come from a damaged or foreign file.
 pub(super) const MAX_NUMBER: u64 = 1 << 62;
 
-/// The longest text of a row that is too long for a line, in bytes.
-const MAX_TEXT: usize = 256;
-
-/// The most tags of a row that is too long for a line.
-const MAX_TAGS: usize = 16;
-
 /// How many places in a damaged line are tried as the start of another line.
 const MAX_STARTS: usize = 8;
 
@@ -181,7 +175,7 @@ fn with_row(start: &[u8], row: &LedgerRow) -> (Vec<u8>, usize) {
     let mut common = append_row(&mut line, row);
     if line.len() >= MAX_LINE {
         line.truncate(start.len());
-        common = append_row(&mut line, &shortened(row));
+        common = append_row(&mut line, &row.shortened());
     }
     line.push(b'\n');
     (line, common)
@@ -193,27 +187,6 @@ pub(super) fn append_json<T: serde::Serialize + ?Sized>(line: &mut Vec<u8>, valu
     if serde_json::to_writer(&mut *line, value).is_err() {
         line.truncate(length);
     }
-}
-
-/// Returns a row with shorter texts. The id stays, because it must be the same in every line of a call.
-fn shortened(row: &LedgerRow) -> LedgerRow {
-    let mut row = row.clone();
-    let texts = [
-        &mut row.request,
-        &mut row.node,
-        &mut row.key,
-        &mut row.api,
-        &mut row.call,
-        &mut row.model,
-        &mut row.provider,
-        &mut row.served,
-    ];
-    let others = row.team.iter_mut().chain(row.price.iter_mut()).chain(row.tags.iter_mut());
-    for text in texts.into_iter().chain(others) {
-        text.truncate(text.floor_char_boundary(MAX_TEXT));
-    }
-    row.tags.truncate(MAX_TAGS);
-    row
 }
 
 /// Writes the checksum of a line with a line break at its end.
@@ -249,6 +222,7 @@ fn read_hex(digits: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::column::MAX_TEXT_BYTES;
 
     fn row_with(id: &str, model: &str) -> LedgerRow {
         LedgerRow { id: id.to_owned(), model: model.to_owned(), ..LedgerRow::default() }
@@ -303,11 +277,12 @@ mod tests {
     #[test]
     fn a_row_that_is_too_long_is_shortened() {
         let mut long = row_with("id", &"é".repeat(MAX_LINE));
-        long.tags = vec!["\u{1}".repeat(MAX_TEXT + 1); 1_000];
+        long.tags =
+            (0..1_000).map(|n| format!("{n:03}{}", "\u{1}".repeat(MAX_TEXT_BYTES))).collect();
         let line = reserved(&long).line;
         assert!(line.len() < MAX_LINE, "{}", line.len());
         let Some(Line::Reserved(json)) = read(line.strip_suffix(b"\n").unwrap()) else { panic!() };
         let short = row(json).unwrap();
-        assert_eq!((short.id.as_str(), short.model.len()), ("id", MAX_TEXT));
+        assert_eq!((short.id.as_str(), short.model.len()), ("id", MAX_TEXT_BYTES));
     }
 }

@@ -7,7 +7,7 @@ use std::io::Write as _;
 
 use agentloop::Usd;
 
-use crate::store::{LedgerRow, Outcome};
+use crate::store::{LedgerRow, Outcome, columns};
 
 /// Units of 10⁻¹² dollars.
 const PICOS_PER_DOLLAR: u64 = 1_000_000_000_000;
@@ -20,103 +20,63 @@ pub(super) fn append_row(line: &mut Vec<u8>, row: &LedgerRow) -> usize {
     length
 }
 
-/// Appends the fields that are known when a call begins and do not change.
-fn append_begin(line: &mut Vec<u8>, row: &LedgerRow) {
-    line.extend_from_slice(b"{\"id\":");
-    append_text(line, &row.id);
-    text(line, b",\"request\":", &row.request);
-    text(line, b",\"node\":", &row.node);
-    if row.time_ms != 0 {
-        line.extend_from_slice(b",\"timeMs\":");
-        if row.time_ms < 0 {
-            line.push(b'-');
+macro_rules! append {
+    ($(#[$_a:meta])* $id:ident $_j:literal $_i:ty; $($(#[$_b:meta])* $begin:ident $begin_json:literal $_bt:ty),+;
+     $($(#[$_c:meta])* $end:ident $end_json:literal $_et:ty),+;) => {
+        /// Appends the fields that are known when a call begins and do not change.
+        fn append_begin(line: &mut Vec<u8>, row: &LedgerRow) {
+            line.extend_from_slice(b"{\"id\":");
+            append_text(line, &row.$id);
+            $(row.$begin.append(line, concat!(",\"", $begin_json, "\":").as_bytes());)+
         }
-        append_number(line, row.time_ms.unsigned_abs());
-    }
-    text(line, b",\"key\":", &row.key);
-    text(line, b",\"team\":", row.team.as_deref().unwrap_or_default());
-    text(line, b",\"api\":", &row.api);
-    text(line, b",\"call\":", &row.call);
-    text(line, b",\"model\":", &row.model);
-    text(line, b",\"provider\":", &row.provider);
-    text(line, b",\"served\":", &row.served);
-    if !row.tags.is_empty() {
-        line.extend_from_slice(b",\"tags\":");
-        super::line::append_json(line, &row.tags);
-    }
+
+        /// Appends the fields that [`append_begin`] leaves out.
+        pub(super) fn append_end(line: &mut Vec<u8>, row: &LedgerRow) {
+            $(row.$end.append(line, concat!(",\"", $end_json, "\":").as_bytes());)+
+            line.push(b'}');
+        }
+    };
+}
+columns!(append);
+
+/// A value of a field, which is left out if it is the default.
+trait Field {
+    fn append(&self, line: &mut Vec<u8>, name: &[u8]);
 }
 
-/// Appends the fields that [`append_begin`] leaves out.
-pub(super) fn append_end(line: &mut Vec<u8>, row: &LedgerRow) {
-    // Without `..`: a new field must be written too.
-    let LedgerRow {
-        id: _,
-        request: _,
-        node: _,
-        time_ms: _,
-        key: _,
-        team: _,
-        api: _,
-        call: _,
-        model: _,
-        provider: _,
-        served: _,
-        tags: _,
-        outcome,
-        estimated,
-        prompt_tokens,
-        completion_tokens,
-        cached_tokens,
-        reasoning_tokens,
-        usd,
-        reserved,
-        price,
-        duration_ms,
-        first_byte_ms,
-        status,
-    } = row;
-    if *outcome != Outcome::default() {
-        text(line, b",\"outcome\":", outcome.as_str());
-    }
-    if *estimated {
-        line.extend_from_slice(b",\"estimated\":true");
-    }
-    number(line, b",\"promptTokens\":", *prompt_tokens);
-    number(line, b",\"completionTokens\":", *completion_tokens);
-    number(line, b",\"cachedTokens\":", *cached_tokens);
-    number(line, b",\"reasoningTokens\":", *reasoning_tokens);
-    if let Some(usd) = usd {
-        amount(line, b",\"usd\":", *usd);
-    }
-    if *reserved != Usd::default() {
-        amount(line, b",\"reserved\":", *reserved);
-    }
-    text(line, b",\"price\":", price.as_deref().unwrap_or_default());
-    number(line, b",\"durationMs\":", *duration_ms);
-    if let Some(time) = first_byte_ms {
-        line.extend_from_slice(b",\"firstByteMs\":");
-        append_number(line, *time);
-    }
-    number(line, b",\"status\":", u64::from(*status));
-    line.push(b'}');
+macro_rules! fields {
+    ($($type:ty: |$value:ident, $line:ident| $is_left_out:expr, $write:expr;)+) => {$(
+        impl Field for $type {
+            fn append(&self, $line: &mut Vec<u8>, name: &[u8]) {
+                let $value = self;
+                if !($is_left_out) {
+                    $line.extend_from_slice(name);
+                    $write;
+                }
+            }
+        }
+    )+};
 }
 
-fn text(line: &mut Vec<u8>, name: &[u8], value: &str) {
-    if !value.is_empty() {
-        line.extend_from_slice(name);
-        append_text(line, value);
-    }
+fields! {
+    String: |text, line| text.is_empty(), append_text(line, text);
+    Option<String>: |text, line| text.as_deref().unwrap_or_default().is_empty(),
+        append_text(line, text.as_deref().unwrap_or_default());
+    Vec<String>: |texts, line| texts.is_empty(), super::line::append_json(line, texts);
+    Outcome: |outcome, line| *outcome == Outcome::default(), append_text(line, outcome.as_str());
+    bool: |flag, line| !*flag, line.extend_from_slice(b"true");
+    u64: |number, line| *number == 0, append_number(line, *number);
+    Option<u64>: |number, line| number.is_none(), append_number(line, number.unwrap_or_default());
+    u16: |number, line| *number == 0, append_number(line, (*number).into());
+    i64: |number, line| *number == 0, {
+        line.extend_from_slice(if *number < 0 { b"-" } else { b"" });
+        append_number(line, number.unsigned_abs());
+    };
+    Usd: |usd, line| *usd == Usd::default(), amount(line, *usd);
+    Option<Usd>: |usd, line| usd.is_none(), amount(line, usd.unwrap_or_default());
 }
 
-fn number(line: &mut Vec<u8>, name: &[u8], value: u64) {
-    if value != 0 {
-        line.extend_from_slice(name);
-        append_number(line, value);
-    }
-}
-
-fn amount(line: &mut Vec<u8>, name: &[u8], value: Usd) {
-    line.extend_from_slice(name);
+fn amount(line: &mut Vec<u8>, value: Usd) {
     line.push(b'"');
     match u64::try_from(value.picos()) {
         Ok(picos) => {
@@ -238,7 +198,7 @@ mod tests {
         let wide = [0, -1, i128::from(u64::MAX), i128::from(u64::MAX) + 1, i128::MAX];
         for picos in odd.into_iter().chain(wide) {
             let (mut text, usd) = (Vec::new(), Usd::from_picos(picos));
-            amount(&mut text, b"", usd);
+            amount(&mut text, usd);
             assert_eq!(String::from_utf8(text).unwrap(), format!("\"{usd}\""));
         }
     }

@@ -4,12 +4,14 @@
 //! journal of this node.
 
 mod check;
+pub(crate) mod column;
 #[cfg(test)]
 pub(crate) mod conformance;
-mod csv;
+mod export;
 mod key;
 #[cfg(test)]
 mod memory;
+mod named;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod query;
@@ -28,7 +30,7 @@ pub use check::{
     MAX_BUDGET_DOLLARS, MAX_LIMIT, MAX_NAME_BYTES, MAX_PATTERN_BYTES, MAX_PATTERNS, MAX_TAGS,
     check_name,
 };
-pub use csv::{csv_cell, csv_header, write_csv};
+pub use export::{ExportFormat, LedgerExport, csv_cell};
 pub use key::{KeyRecord, Limits, TeamRecord};
 #[cfg(test)]
 pub(crate) use memory::MemoryStore;
@@ -37,6 +39,7 @@ pub use postgres::{
     POSTGRES_CONNECTIONS, POSTGRES_DEADLINE, POSTGRES_REPORT_DEADLINE, PostgresStore,
 };
 pub use query::{By, DeletedSum, MAX_PAGE, RowFilter, UsageQuery, UsageSum};
+pub(crate) use row::columns;
 pub use row::{LedgerRow, Outcome, PriceId};
 pub use sqlite::SqliteStore;
 pub(crate) use time::{date_of, format_day};

@@ -3,32 +3,40 @@
 use agentloop::Usd;
 use serde::{Deserialize, Serialize};
 
+use super::named::named;
+
 /// The most rows that one operation returns or deletes.
 pub const MAX_PAGE: usize = 10_000;
 
-/// What the sums of the ledger are grouped by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum By {
-    /// The key of the client.
-    Key,
-    /// The team of the key.
-    Team,
-    /// The model, as `provider/model`.
-    Model,
-    /// The provider.
-    Provider,
-    /// The day in UTC, as `YYYY-MM-DD`.
-    Day,
-    /// The hour in UTC, as `YYYY-MM-DDTHH`.
-    Hour,
-    /// The tag. A row with several tags counts for each of them.
-    Tag,
-    /// How the calls ended.
-    Outcome,
-    /// The node that made the calls.
-    Node,
+named! {
+    /// What the sums of the ledger are grouped by.
+    ///
+    /// ```
+    /// use agentloop_gateway::By;
+    ///
+    /// assert_eq!(By::ALL.map(By::as_str)[..2], ["key", "team"]);
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    By {
+        /// The key of the client.
+        Key "key",
+        /// The team of the key.
+        Team "team",
+        /// The model, as `provider/model`.
+        Model "model",
+        /// The provider.
+        Provider "provider",
+        /// The day in UTC, as `YYYY-MM-DD`.
+        Day "day",
+        /// The hour in UTC, as `YYYY-MM-DDTHH`.
+        Hour "hour",
+        /// The tag. A row with several tags counts for each of them.
+        Tag "tag",
+        /// How the calls ended.
+        Outcome "outcome",
+        /// The node that made the calls.
+        Node "node",
+    }
 }
 
 /// Which rows are meant.

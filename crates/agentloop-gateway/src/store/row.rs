@@ -1,208 +1,178 @@
 //! Rows of the ledger.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use agentloop::Usd;
 use serde::{Deserialize, Serialize};
 
-/// The longest text of a row, in bytes. The rest is cut off when the row is stored.
-pub(crate) const MAX_TEXT_BYTES: usize = 256;
-
-/// The most tags of a row. The others are left out when the row is stored.
-pub(crate) const MAX_ROW_TAGS: usize = 32;
+use super::column::{Column, Kind, MAX_ROW_TAGS, Value};
+use super::named::named;
 
 /// The name of a price: the beginning of the SHA-256 of its JSON.
 pub type PriceId = String;
 
-/// How a call to a provider ended.
-///
-/// ```
-/// use agentloop_gateway::Outcome;
-///
-/// assert_eq!(Outcome::of_name("cancelled"), Some(Outcome::Cancelled));
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Outcome {
-    /// The response is complete.
-    Complete,
-    /// The client disconnected before the end.
-    Cancelled,
-    /// The call failed, and may have cost something nevertheless.
-    Failed,
-    /// The gateway was killed before the end.
-    #[default]
-    Unknown,
-    /// The response came from the gateway's cache, and cost nothing.
-    Cached,
+named! {
+    /// How a call to a provider ended.
+    ///
+    /// ```
+    /// use agentloop_gateway::Outcome;
+    ///
+    /// assert_eq!(Outcome::of_name("cancelled"), Some(Outcome::Cancelled));
+    /// ```
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    Outcome {
+        /// The response is complete.
+        Complete "complete",
+        /// The client disconnected before the end.
+        Cancelled "cancelled",
+        /// The call failed, and may have cost something nevertheless.
+        Failed "failed",
+        /// The gateway was killed before the end.
+        #[default]
+        Unknown "unknown",
+        /// The response came from the gateway's cache, and cost nothing.
+        Cached "cached",
+    }
 }
 
-impl Outcome {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Complete, Self::Cancelled, Self::Failed, Self::Unknown, Self::Cached];
+/// Calls a macro with the columns of the ledger: the one that is first, those that are known when a call begins and do not change, and
+/// those that are known at its end. Each has its name in stores and in CSV, its name in JSON, and its type, a [`Column`].
+macro_rules! columns {
+    ($call:ident) => {
+        $call! {
+            /// Its id, different for every call on every node.
+            id "id" String;
 
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Cancelled => "cancelled",
-            Self::Failed => "failed",
-            Self::Unknown => "unknown",
-            Self::Cached => "cached",
+            /// The id of the request, which the client got as `x-request-id`.
+            request "request" String,
+            /// The node that made the call.
+            node "node" String,
+            /// When the call began, in milliseconds of Unix time.
+            time_ms "timeMs" i64,
+            /// The name of the client's key.
+            key "key" String,
+            /// The team of the key at that time.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            team "team" Option<String>,
+            /// The API of the client.
+            api "api" String,
+            /// The call: `chat` or `embed`.
+            call "call" String,
+            /// The model as the client named it.
+            model "model" String,
+            /// The provider.
+            provider "provider" String,
+            /// The provider's name of the model.
+            served "served" String,
+            /// The words that the request is marked with.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            tags "tags" Vec<String>;
+
+            /// How it ended.
+            outcome "outcome" Outcome,
+            /// Whether the tokens, and so the cost, are an estimate.
+            estimated "estimated" bool,
+            /// The tokens of the prompt, including those read from a cache or written to it.
+            prompt_tokens "promptTokens" u64,
+            /// The tokens of the response, including reasoning.
+            completion_tokens "completionTokens" u64,
+            /// The tokens of the prompt that the provider's cache had.
+            cached_tokens "cachedTokens" u64,
+            /// The tokens of the response that are reasoning.
+            reasoning_tokens "reasoningTokens" u64,
+            /// The cost. Absent if the price is not known.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            usd "usd" Option<Usd>,
+            /// The amount that was reserved, which is the most that an estimated row can be wrong by.
+            reserved "reserved" Usd,
+            /// The price that the cost was computed with. Absent if the provider reported the cost, or the price is not known.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            price "price" Option<PriceId>,
+            /// The time until the end of the response, in milliseconds.
+            duration_ms "durationMs" u64,
+            /// The time until the first byte of the response, in milliseconds.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            first_byte_ms "firstByteMs" Option<u64>,
+            /// The status of the response that the client got.
+            status "status" u16;
         }
-    }
-
-    /// Returns the one with a name.
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|outcome| outcome.as_str() == name)
-    }
+    };
 }
+pub(crate) use columns;
 
-/// One call to a provider that may have cost something.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct LedgerRow {
-    /// Its id, different for every call on every node.
-    pub id: String,
-    /// The id of the request, which the client got as `x-request-id`.
-    pub request: String,
-    /// The node that made the call.
-    pub node: String,
-    /// When the call began, in milliseconds of Unix time.
-    pub time_ms: i64,
-    /// The name of the client's key.
-    pub key: String,
-    /// The team of the key at that time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub team: Option<String>,
-    /// The API of the client.
-    pub api: String,
-    /// The call: `chat` or `embed`.
-    pub call: String,
-    /// The model as the client named it.
-    pub model: String,
-    /// The provider.
-    pub provider: String,
-    /// The provider's name of the model.
-    pub served: String,
-    /// The words that the request is marked with.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<String>,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Whether the tokens, and so the cost, are an estimate.
-    pub estimated: bool,
-    /// The tokens of the prompt, including those read from a cache or written to it.
-    pub prompt_tokens: u64,
-    /// The tokens of the response, including reasoning.
-    pub completion_tokens: u64,
-    /// The tokens of the prompt that the provider's cache had.
-    pub cached_tokens: u64,
-    /// The tokens of the response that are reasoning.
-    pub reasoning_tokens: u64,
-    /// The cost. Absent if the price is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usd: Option<Usd>,
-    /// The amount that was reserved, which is the most that an estimated row can be wrong by.
-    pub reserved: Usd,
-    /// The price that the cost was computed with. Absent if the provider reported the cost, or the price is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub price: Option<PriceId>,
-    /// The time until the end of the response, in milliseconds.
-    pub duration_ms: u64,
-    /// The time until the first byte of the response, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_byte_ms: Option<u64>,
-    /// The status of the response that the client got.
-    pub status: u16,
+macro_rules! define {
+    ($($($(#[$about:meta])* $name:ident $json:literal $kind:ty),+;)+) => {
+        /// One call to a provider that may have cost something.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        #[non_exhaustive]
+        pub struct LedgerRow {
+            $($($(#[$about])* #[serde(rename = $json)] pub $name: $kind,)+)+
+        }
+
+        /// The names and the kinds of the columns, in the order in which they are written and read.
+        pub(super) const COLUMNS: &[(&str, Kind)] =
+            &[$($((stringify!($name), <$kind as Column>::KIND),)+)+];
+
+        impl LedgerRow {
+            /// Returns the value of each column.
+            pub(super) fn values(&self) -> [Value<'_>; COLUMNS.len()] {
+                [$($(self.$name.value(),)+)+]
+            }
+
+            /// Reads a row from the values of its columns.
+            pub(super) fn read<E>(
+                mut read: impl FnMut(usize, Kind) -> Result<Value<'static>, E>,
+            ) -> Result<Self, E> {
+                let mut values = COLUMNS.iter().enumerate().map(|(at, (_, kind))| read(at, *kind));
+                let mut next = || values.next().unwrap_or(Ok(Value::Null));
+                // The fields are read in the order in which they are written here.
+                Ok(Self { $($($name: Column::of(next()?),)+)+ })
+            }
+
+            /// Returns whether a store keeps the row as it is.
+            fn is_storable(&self) -> bool {
+                $($(self.$name.is_bounded())&&+)&&+
+            }
+
+            fn bounded(mut self) -> Self {
+                $($(self.$name.bound();)+)+
+                self
+            }
+        }
+    };
 }
+columns!(define);
 
 impl LedgerRow {
     /// Returns the row as every store keeps it, so that it reads the same from all of them.
     ///
     /// Databases have integers of 64 bits with a sign: greater numbers of tokens and amounts beyond 9.2 million dollars become the
-    /// greatest that fit. PostgreSQL has no text with the character NUL: it is replaced. Long texts are cut off, and a tag counts once.
+    /// greatest that fit. PostgreSQL has no text with the character NUL: it is replaced. Long texts are cut off, also those that no
+    /// index has: a row that is refused would be sent forever. A tag counts once.
     pub(crate) fn storable(&self) -> Cow<'_, Self> {
         if self.is_storable() { Cow::Borrowed(self) } else { Cow::Owned(self.clone().bounded()) }
     }
 
-    /// Returns whether a store keeps the row as it is.
-    fn is_storable(&self) -> bool {
-        let numbers = [
-            self.prompt_tokens,
-            self.completion_tokens,
-            self.cached_tokens,
-            self.reasoning_tokens,
-            self.duration_ms,
-            self.first_byte_ms.unwrap_or(0),
-        ];
-        let fits = |usd: Usd| i64::try_from(usd.picos()).is_ok();
-        let texts = [&self.id, &self.request, &self.node, &self.key, &self.api, &self.call]
-            .into_iter()
-            .chain([&self.model, &self.provider, &self.served])
-            .chain(&self.team)
-            .chain(&self.price);
-        numbers.iter().all(|number| i64::try_from(*number).is_ok())
-            && self.usd.is_none_or(fits)
-            && fits(self.reserved)
-            && self.tags.is_empty()
-            && texts.into_iter().all(|text| {
-                text.len() <= MAX_TEXT_BYTES && memchr::memchr(0, text.as_bytes()).is_none()
-            })
+    /// Returns the row with shorter texts. The id stays, because it must be the same in every line of a call.
+    pub(crate) fn shortened(&self) -> Self {
+        let mut row = Self { id: self.id.clone(), ..self.clone().bounded() };
+        row.tags.truncate(MAX_ROW_TAGS / 2);
+        row
     }
 
-    fn bounded(mut self) -> Self {
-        const MOST: u64 = i64::MAX.unsigned_abs();
-        let bounded = |usd: Usd| {
-            Usd::from_picos(usd.picos().clamp(i128::from(i64::MIN), i128::from(i64::MAX)))
-        };
-        for tokens in [
-            &mut self.prompt_tokens,
-            &mut self.completion_tokens,
-            &mut self.cached_tokens,
-            &mut self.reasoning_tokens,
-            &mut self.duration_ms,
-        ] {
-            *tokens = (*tokens).min(MOST);
-        }
-        self.first_byte_ms = self.first_byte_ms.map(|time| time.min(MOST));
-        self.usd = self.usd.map(bounded);
-        self.reserved = bounded(self.reserved);
-        // A client may name any number of tags. Only those before this many are looked at.
-        self.tags.truncate(8 * MAX_ROW_TAGS);
-        // All of them: PostgreSQL refuses long texts in an index, and a row that is refused would be sent forever.
-        for text in [&mut self.id, &mut self.request, &mut self.node, &mut self.key]
-            .into_iter()
-            .chain([&mut self.api, &mut self.call, &mut self.model])
-            .chain([&mut self.provider, &mut self.served])
-            .chain(&mut self.team)
-            .chain(&mut self.tags)
-            .chain(&mut self.price)
-        {
-            shorten(text);
-            if text.contains('\0') {
-                *text = text.replace('\0', "\u{fffd}");
-                shorten(text);
-            }
-        }
-        let mut seen = HashSet::new();
-        self.tags.retain(|tag| seen.len() < MAX_ROW_TAGS && seen.insert(tag.clone()));
-        self
+    /// Returns the names of the columns, separated by commas.
+    pub(super) fn column_names() -> String {
+        let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+        names.join(", ")
     }
-}
-
-/// Cuts a text off at the last character that ends within [`MAX_TEXT_BYTES`].
-fn shorten(text: &mut String) {
-    text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::column::MAX_TEXT_BYTES;
 
     #[test]
     fn hostile_rows_are_bounded_before_they_are_stored() {

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use agentloop_gateway::{By, RowFilter};
-use clap::{Subcommand, ValueEnum};
+use agentloop_gateway::{By, ExportFormat, RowFilter};
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::store;
 use crate::time::{Moment, parse_day};
@@ -16,8 +17,8 @@ pub(crate) struct Args {
     pub(super) action: Option<Action>,
 
     /// What the sums are grouped by.
-    #[arg(long, value_enum, default_value_t = Group::Key)]
-    pub(super) by: Group,
+    #[arg(long, value_parser = groups(), default_value = "key")]
+    pub(super) by: By,
 
     #[command(flatten)]
     pub(super) filter: Filter,
@@ -43,48 +44,21 @@ pub(super) enum Action {
     Prune(Prune),
 }
 
-/// What the sums are grouped by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Group {
-    Key,
-    Team,
-    Model,
-    Provider,
-    Day,
-    Hour,
-    Tag,
-    Outcome,
-    Node,
+/// Reads what the sums are grouped by.
+fn groups() -> impl TypedValueParser<Value = By> {
+    named(By::ALL.map(By::as_str), By::of_name)
 }
 
-impl Group {
-    pub(super) fn by(self) -> By {
-        match self {
-            Self::Key => By::Key,
-            Self::Team => By::Team,
-            Self::Model => By::Model,
-            Self::Provider => By::Provider,
-            Self::Day => By::Day,
-            Self::Hour => By::Hour,
-            Self::Tag => By::Tag,
-            Self::Outcome => By::Outcome,
-            Self::Node => By::Node,
-        }
-    }
+/// Reads the format of an export.
+fn formats() -> impl TypedValueParser<Value = ExportFormat> {
+    named(ExportFormat::ALL.map(ExportFormat::as_str), ExportFormat::of_name)
+}
 
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Key => "key",
-            Self::Team => "team",
-            Self::Model => "model",
-            Self::Provider => "provider",
-            Self::Day => "day",
-            Self::Hour => "hour",
-            Self::Tag => "tag",
-            Self::Outcome => "outcome",
-            Self::Node => "node",
-        }
-    }
+fn named<T: Clone + Send + Sync + 'static, const N: usize>(
+    names: [&'static str; N],
+    of_name: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names).try_map(move |name| of_name(&name).ok_or("it is not known"))
 }
 
 /// Which rows are meant.
@@ -136,21 +110,13 @@ impl Filter {
     }
 }
 
-/// The format of an export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    /// Comma-separated values with a header, for spreadsheets.
-    Csv,
-    /// One JSON object per line.
-    Jsonl,
-}
-
 /// Options of `agentloop usage export`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Export {
-    /// The format. [default: jsonl if the name of the file ends with it, else csv]
-    #[arg(long, value_enum)]
-    pub(super) format: Option<Format>,
+    /// The format: csv with a header, for spreadsheets, or jsonl, a JSON object per line. [default: jsonl if the name of the file ends
+    /// with it, else csv]
+    #[arg(long, value_parser = formats())]
+    pub(super) format: Option<ExportFormat>,
 
     #[command(flatten)]
     pub(super) filter: Filter,

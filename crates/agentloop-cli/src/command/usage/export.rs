@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use agentloop_gateway::{LedgerRow, MAX_PAGE, RowFilter, Store, csv_header, write_csv};
+use agentloop_gateway::{ExportFormat, LedgerExport};
 
-use super::args::{Export, Format};
+use super::args::Export;
 use super::count;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -17,63 +17,24 @@ pub(super) async fn run(args: &Export, setup: &Setup) -> Result<(), Failure> {
     let config = setup.config.gateway.clone().unwrap_or_default();
     let filter = args.filter.resolve(None);
     let by_name = args.output.as_ref().and_then(|path| path.extension()).map(|end| end == "jsonl");
-    let usual = if by_name == Some(true) { Format::Jsonl } else { Format::Csv };
+    let usual = if by_name == Some(true) { ExportFormat::Lines } else { ExportFormat::Csv };
     let format = args.format.unwrap_or(usual);
     let database = gateway_store::open_existing(&config)?;
     let mut target = match &args.output {
         Some(path) => Target::create(path)?,
         None => Target::Stdout(Output::new()),
     };
-    if format == Format::Csv {
-        target.write(&csv_header())?;
+    let mut export = LedgerExport::new(database, filter, format);
+    while let Some(page) = export.next_page().await? {
+        target.write(&page)?;
     }
-    let rows = match &database {
-        Some(database) => write_rows(&**database, &filter, format, &mut target).await?,
-        None => 0,
-    };
+    let rows = export.rows();
     target.finish()?;
     if let Some(path) = &args.output {
         let rows = count(rows, "row");
         setup.notes.print_note(&format!("{rows} of the ledger are in {}", path.display()));
     } else if rows == 0 {
         setup.notes.print_note("the ledger has no such calls");
-    }
-    Ok(())
-}
-
-/// Writes all rows, page by page, and returns how many.
-async fn write_rows(
-    database: &dyn Store,
-    filter: &RowFilter,
-    format: Format,
-    target: &mut Target,
-) -> Result<u64, Failure> {
-    let mut written = 0;
-    let mut last: Option<(i64, String)> = None;
-    loop {
-        let after = last.as_ref().map(|(time, id)| (*time, id.as_str()));
-        let page = database.rows(filter, after).await?;
-        let mut text = String::new();
-        for row in &page {
-            write_row(row, format, &mut text)?;
-        }
-        target.write(&text)?;
-        written += page.len() as u64;
-        last = page.last().map(|row| (row.time_ms, row.id.clone()));
-        if page.len() < MAX_PAGE {
-            return Ok(written);
-        }
-    }
-}
-
-fn write_row(row: &LedgerRow, format: Format, text: &mut String) -> Result<(), Failure> {
-    match format {
-        Format::Csv => write_csv(text, row),
-        Format::Jsonl => {
-            let json = serde_json::to_string(row).map_err(std::io::Error::from)?;
-            text.push_str(&json);
-            text.push('\n');
-        }
     }
     Ok(())
 }

@@ -31,7 +31,7 @@ pub(super) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let (sums, total) = match gateway_store::open_existing(&config)? {
         None => (Vec::new(), UsageSum::default()),
         Some(database) => {
-            let grouped = UsageQuery::new(Some(args.by.by()), filter.clone());
+            let grouped = UsageQuery::new(Some(args.by), filter.clone());
             let sums = database.usage(&grouped).await?;
             // A call with several tags is in several groups, so the total is a sum of its own.
             let total = database.usage(&UsageQuery::new(None, filter)).await?;
@@ -41,20 +41,20 @@ pub(super) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let mut output = Output::new();
     if args.json {
         output.write_document(&json!({
-            "by": args.by.name(),
+            "by": args.by.as_str(),
             "since": since.map(format_utc),
             "until": until.map(format_utc),
             "groups": sums,
             "total": total,
         }))?;
     } else if args.csv {
-        write_csv(args.by.name(), &sums, &mut output)?;
+        write_csv(args.by.as_str(), &sums, &mut output)?;
     } else if total.calls == 0 {
         let since = since.map(|since| format!(" since {}", format_utc(since)));
         let since = since.unwrap_or_default();
         setup.notes.print_note(&format!("the ledger has no calls{since}"));
     } else if output.is_terminal() {
-        write_table(args.by.name(), &sums, &total, &mut output)?;
+        write_table(args.by.as_str(), &sums, &total, &mut output)?;
         output.flush()?;
         explain(&total, setup);
     } else {

@@ -2,10 +2,6 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::Deserialize as _;
-use serde::de::IntoDeserializer as _;
-use serde::de::value::Error as NotKnown;
-
 use super::reply::{Problem, invalid};
 use crate::call::percent_decode;
 use crate::key::end_of_day;
@@ -75,8 +71,10 @@ pub(super) fn filter(
 
 /// Reads what sums are grouped by.
 pub(super) fn by(text: &str) -> Result<By, Problem> {
-    let read: Result<By, NotKnown> = By::deserialize(text.into_deserializer());
-    read.map_err(|error| invalid(format!("`by`: {error}")))
+    By::of_name(text).ok_or_else(|| {
+        let known = By::ALL.map(By::as_str).join("`, `");
+        invalid(format!("`by` must be one of `{known}`"))
+    })
 }
 
 /// Reads a time: a day, milliseconds of Unix time, or how long ago (`90m`, `24h`, `7d`).

@@ -14,15 +14,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::query::{self, FILTER};
 use super::reply::{Problem, invalid, problem};
-use crate::store::{LedgerRow, MAX_PAGE, RowFilter, Store, csv_header, write_csv};
+use crate::store::{ExportFormat, LedgerExport, Store};
 use crate::stream::GatewayBody;
-
-/// The form of an export.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Form {
-    Csv,
-    Lines,
-}
 
 /// Responds with all rows that a query asks for, page by page as the client reads them.
 pub(super) async fn respond(
@@ -32,23 +25,21 @@ pub(super) async fn respond(
 ) -> Result<Response<GatewayBody>, Problem> {
     let known: Vec<&str> = FILTER.into_iter().chain(["format"]).collect();
     let (filter, others) = query::filter(query::pairs(query, &known)?)?;
-    let form = match others.first().map(|(_, form)| form.as_str()) {
-        None | Some("jsonl") => Form::Lines,
-        Some("csv") => Form::Csv,
-        Some(_) => return Err(invalid("`format` must be `jsonl` or `csv`")),
+    let name = others.first().map_or("jsonl", |(_, name)| name);
+    let Some(format) = ExportFormat::of_name(name) else {
+        return Err(invalid("`format` must be `jsonl` or `csv`"));
     };
     let Ok(permit) = exports.try_acquire_owned() else {
         let message = "other exports are running; try again when one of them has ended";
         return Err(problem(StatusCode::TOO_MANY_REQUESTS, "too_many_exports", message));
     };
-    let mut pages = Pages::new(store, filter, form, permit);
+    let mut export = LedgerExport::new(Some(store), filter, format);
     // The first page is awaited, so that a store that cannot be reached is an error and not an empty file.
-    let first = pages.fetch().await?;
-    let first = pages.write(first);
-    pages.first = Some(first);
-    let (kind, name) = match form {
-        Form::Csv => ("text/csv; charset=utf-8", "attachment; filename=\"ledger.csv\""),
-        Form::Lines => ("application/x-ndjson", "attachment; filename=\"ledger.jsonl\""),
+    let first = export.next_page().await?.map(Bytes::from);
+    let pages = Pages { first, next: Some(next(export)), _permit: permit };
+    let (kind, name) = match format {
+        ExportFormat::Csv => ("text/csv; charset=utf-8", "attachment; filename=\"ledger.csv\""),
+        ExportFormat::Lines => ("application/x-ndjson", "attachment; filename=\"ledger.jsonl\""),
     };
     let mut response = Response::new(GatewayBody::pages(Box::pin(pages)));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -56,65 +47,22 @@ pub(super) async fn respond(
     Ok(response)
 }
 
-/// Rows that are fetched page by page. A failure ends the response without its end, so a part is never taken for all of it.
-struct Pages {
-    store: Arc<dyn Store>,
-    filter: Arc<RowFilter>,
-    form: Form,
-    after: Option<(i64, String)>,
-    first: Option<Bytes>,
-    fetching: Option<BoxFuture<'static, Result<Vec<LedgerRow>>>>,
-    is_last: bool,
-    _permit: OwnedSemaphorePermit,
+/// An export, and its next page.
+type Next = BoxFuture<'static, (LedgerExport, Result<Option<String>>)>;
+
+fn next(mut export: LedgerExport) -> Next {
+    Box::pin(async move {
+        let page = export.next_page().await;
+        (export, page)
+    })
 }
 
-impl Pages {
-    fn new(
-        store: Arc<dyn Store>,
-        filter: RowFilter,
-        form: Form,
-        permit: OwnedSemaphorePermit,
-    ) -> Self {
-        Self {
-            store,
-            filter: Arc::new(filter),
-            form,
-            after: None,
-            first: None,
-            fetching: None,
-            is_last: false,
-            _permit: permit,
-        }
-    }
-
-    fn fetch(&self) -> BoxFuture<'static, Result<Vec<LedgerRow>>> {
-        let (store, filter) = (Arc::clone(&self.store), Arc::clone(&self.filter));
-        let after = self.after.clone();
-        Box::pin(async move {
-            let after = after.as_ref().map(|(time, id)| (*time, id.as_str()));
-            store.rows(&filter, after).await
-        })
-    }
-
-    /// Writes a page, and notes where the next one begins.
-    fn write(&mut self, rows: Vec<LedgerRow>) -> Bytes {
-        let mut text = String::new();
-        if self.form == Form::Csv && self.after.is_none() {
-            text.push_str(&csv_header());
-        }
-        for row in &rows {
-            match self.form {
-                Form::Csv => write_csv(&mut text, row),
-                Form::Lines => {
-                    text.push_str(&serde_json::to_string(row).unwrap_or_default());
-                    text.push('\n');
-                }
-            }
-        }
-        self.is_last = rows.len() < MAX_PAGE;
-        self.after = rows.into_iter().last().map(|row| (row.time_ms, row.id));
-        text.into()
-    }
+/// Rows that are fetched page by page. A failure ends the response without its end, so a part is never taken for all of it.
+struct Pages {
+    first: Option<Bytes>,
+    /// `None` at the end.
+    next: Option<Next>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Stream for Pages {
@@ -128,27 +76,10 @@ impl Stream for Pages {
         if let Some(first) = this.first.take() {
             return Poll::Ready(Some(Ok(first)));
         }
-        if this.is_last {
-            return Poll::Ready(None);
-        }
-        let mut fetching = match this.fetching.take() {
-            Some(fetching) => fetching,
-            None => this.fetch(),
-        };
-        let Poll::Ready(rows) = fetching.as_mut().poll(context) else {
-            this.fetching = Some(fetching);
-            return Poll::Pending;
-        };
-        Poll::Ready(match rows {
-            Ok(rows) if rows.is_empty() => {
-                this.is_last = true;
-                None
-            }
-            Ok(rows) => Some(Ok(this.write(rows))),
-            Err(error) => {
-                this.is_last = true;
-                Some(Err(io::Error::other(error.message().to_owned())))
-            }
-        })
+        let Some(fetching) = &mut this.next else { return Poll::Ready(None) };
+        let (export, page) = std::task::ready!(fetching.as_mut().poll(context));
+        this.next = matches!(page, Ok(Some(_))).then(|| next(export));
+        let page = page.map_err(|error| io::Error::other(error.message().to_owned()));
+        Poll::Ready(page.map(|page| page.map(Bytes::from)).transpose())
     }
 }

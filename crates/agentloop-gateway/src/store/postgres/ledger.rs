@@ -2,29 +2,40 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
-use agentloop::{Result, Usd};
+use agentloop::Result;
+use tokio_postgres::types::ToSql;
 
 use super::error::Failure;
 use super::pool::Session;
+use crate::store::column::{Kind, Value};
+use crate::store::row::COLUMNS;
 use crate::store::{LedgerRow, PriceId};
 
 /// All rows in one statement. Rows that are there already are left as they are.
-const APPEND: &str = "\
-    INSERT INTO agentloop.ledger (id, request, node, time_ms, key, team, api, call, model, \
-    provider, served, tags, outcome, estimated, prompt_tokens, completion_tokens, cached_tokens, \
-    reasoning_tokens, usd, reserved, price, duration_ms, first_byte_ms, status) \
-    SELECT id, request, node, time_ms, key, team, api, call, model, \
-    provider, served, tags::text[], outcome, estimated, prompt_tokens, completion_tokens, \
-    cached_tokens, reasoning_tokens, usd, reserved, price, duration_ms, first_byte_ms, status \
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], \
-    $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], \
-    $14::boolean[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], \
-    $20::bigint[], $21::text[], $22::bigint[], $23::bigint[], $24::integer[]) \
-    AS new (id, request, node, time_ms, key, team, api, call, model, \
-    provider, served, tags, outcome, estimated, prompt_tokens, completion_tokens, cached_tokens, \
-    reasoning_tokens, usd, reserved, price, duration_ms, first_byte_ms, status) \
-    ON CONFLICT (id) DO NOTHING";
+static APPEND: LazyLock<String> = LazyLock::new(|| {
+    let kinds = (1..).zip(COLUMNS).map(|(number, (_, kind))| {
+        let kind = match kind {
+            // `unnest` cannot take arrays of different lengths apart.
+            Kind::Text | Kind::Texts => "text",
+            Kind::Flag => "boolean",
+            Kind::Number | Kind::Amount => "bigint",
+            Kind::Small => "integer",
+        };
+        format!("${number}::{kind}[]")
+    });
+    let casts = COLUMNS.iter().map(|(name, kind)| match kind {
+        Kind::Texts => format!("{name}::text[]"),
+        _ => (*name).to_owned(),
+    });
+    let (kinds, casts): (Vec<String>, Vec<String>) = (kinds.collect(), casts.collect());
+    let (kinds, casts, names) = (kinds.join(", "), casts.join(", "), LedgerRow::column_names());
+    format!(
+        "INSERT INTO agentloop.ledger ({names}) SELECT {casts} FROM unnest({kinds}) AS new ({names}) \
+         ON CONFLICT (id) DO NOTHING"
+    )
+});
 
 pub(super) async fn append(
     session: &mut Session,
@@ -37,54 +48,41 @@ pub(super) async fn append(
     // Two gateways that add the same rows wait for each other. In the same order they cannot wait in a circle. Rows with the same id
     // keep their order: the first one is stored.
     rows.sort_by(|one, other| one.id.cmp(&other.id));
-    let statement = session.prepare(APPEND).await?;
-    let texts =
-        |field: fn(&LedgerRow) -> &str| rows.iter().map(|row| field(row)).collect::<Vec<&str>>();
-    let numbers = |field: fn(&LedgerRow) -> u64| {
-        rows.iter().map(|row| integer(field(row))).collect::<Vec<i64>>()
-    };
-    let times: Vec<i64> = rows.iter().map(|row| row.time_ms).collect();
-    let teams: Vec<Option<&str>> = rows.iter().map(|row| row.team.as_deref()).collect();
-    let prices: Vec<Option<&str>> = rows.iter().map(|row| row.price.as_deref()).collect();
-    let tags: Vec<String> = rows.iter().map(|row| array(&row.tags)).collect();
-    let estimated: Vec<bool> = rows.iter().map(|row| row.estimated).collect();
-    let usd: Vec<Option<i64>> = rows.iter().map(|row| row.usd.map(picos)).collect();
-    let reserved: Vec<i64> = rows.iter().map(|row| picos(row.reserved)).collect();
-    let first: Vec<Option<i64>> = rows.iter().map(|row| row.first_byte_ms.map(integer)).collect();
-    let status: Vec<i32> = rows.iter().map(|row| i32::from(row.status)).collect();
-    session
-        .client
-        .execute(
-            &statement,
-            &[
-                &texts(|row| &row.id),
-                &texts(|row| &row.request),
-                &texts(|row| &row.node),
-                &times,
-                &texts(|row| &row.key),
-                &teams,
-                &texts(|row| &row.api),
-                &texts(|row| &row.call),
-                &texts(|row| &row.model),
-                &texts(|row| &row.provider),
-                &texts(|row| &row.served),
-                &tags,
-                &texts(|row| row.outcome.as_str()),
-                &estimated,
-                &numbers(|row| row.prompt_tokens),
-                &numbers(|row| row.completion_tokens),
-                &numbers(|row| row.cached_tokens),
-                &numbers(|row| row.reasoning_tokens),
-                &usd,
-                &reserved,
-                &prices,
-                &numbers(|row| row.duration_ms),
-                &first,
-                &status,
-            ],
-        )
-        .await?;
+    let statement = session.prepare(APPEND.as_str()).await?;
+    let values: Vec<_> = rows.iter().map(|row| row.values()).collect();
+    let columns: Vec<Box<dyn ToSql + Sync + Send + '_>> =
+        COLUMNS.iter().enumerate().map(|(at, (_, kind))| column(&values, at, *kind)).collect();
+    let columns: Vec<&(dyn ToSql + Sync)> = columns.iter().map(|it| &**it as _).collect();
+    session.client.execute(&statement, &columns).await?;
     Ok(Ok(()))
+}
+
+/// Returns a column of all rows as an array.
+fn column<'a>(
+    rows: &'a [[Value<'_>; COLUMNS.len()]],
+    at: usize,
+    kind: Kind,
+) -> Box<dyn ToSql + Sync + Send + 'a> {
+    let values = rows.iter().map(move |row| &row[at]);
+    let number = |value: &Value<'_>| match value {
+        Value::Number(number) => Some(*number),
+        _ => None,
+    };
+    match kind {
+        Kind::Text => Box::new(Vec::from_iter(values.map(|value| match value {
+            Value::Text(text) => Some(&**text),
+            _ => None,
+        }))),
+        Kind::Texts => Box::new(Vec::from_iter(values.map(|value| match value {
+            Value::Texts(texts) => Some(array(texts)),
+            _ => None,
+        }))),
+        Kind::Flag => Box::new(Vec::from_iter(values.map(|value| *value == Value::Flag(true)))),
+        Kind::Number | Kind::Amount => Box::new(Vec::from_iter(values.map(number))),
+        Kind::Small => Box::new(Vec::from_iter(
+            values.map(move |value| number(value).and_then(|number| i32::try_from(number).ok())),
+        )),
+    }
 }
 
 pub(super) async fn put_prices(
@@ -130,15 +128,6 @@ fn array(elements: &[String]) -> String {
     }
     text.push('}');
     text
-}
-
-fn integer(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-fn picos(usd: Usd) -> i64 {
-    let picos = usd.picos().clamp(i64::MIN.into(), i64::MAX.into());
-    i64::try_from(picos).unwrap_or_default()
 }
 
 fn without_nul(text: &str) -> String {

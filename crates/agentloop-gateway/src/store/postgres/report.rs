@@ -8,8 +8,9 @@ use tokio_postgres::{Error as PostgresError, Row};
 
 use super::error::Failure;
 use super::pool::Session;
+use crate::store::column::{Kind, Value};
 use crate::store::time::{DAY_MS, HOUR_MS, format_day, format_hour};
-use crate::store::{By, LedgerRow, MAX_PAGE, Outcome, RowFilter, UsageQuery, UsageSum};
+use crate::store::{By, LedgerRow, MAX_PAGE, RowFilter, UsageQuery, UsageSum};
 
 /// Conditions and the values that they are bound to.
 struct Where<'a> {
@@ -139,10 +140,9 @@ pub(super) async fn rows(
         let _ = write!(conditions.sql, ", ${})", conditions.values.len());
     }
     let sql = format!(
-        "SELECT id, request, node, time_ms, key, team, api, call, model, provider, served, tags, \
-         outcome, estimated, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, \
-         usd, reserved, price, duration_ms, first_byte_ms, status \
+        "SELECT {} \
          FROM agentloop.ledger{} ORDER BY time_ms, id LIMIT {MAX_PAGE}",
+        LedgerRow::column_names(),
         conditions.sql
     );
     let rows = session.client.query_typed(&sql, &conditions.values).await?;
@@ -151,32 +151,17 @@ pub(super) async fn rows(
 }
 
 fn ledger_row(row: &Row) -> Result<LedgerRow, PostgresError> {
-    let usd = row.try_get::<_, Option<i64>>(18)?;
-    Ok(LedgerRow {
-        id: row.try_get(0)?,
-        request: row.try_get(1)?,
-        node: row.try_get(2)?,
-        time_ms: row.try_get(3)?,
-        key: row.try_get(4)?,
-        team: row.try_get(5)?,
-        api: row.try_get(6)?,
-        call: row.try_get(7)?,
-        model: row.try_get(8)?,
-        provider: row.try_get(9)?,
-        served: row.try_get(10)?,
-        tags: row.try_get(11)?,
-        outcome: Outcome::of_name(row.try_get(12)?).unwrap_or_default(),
-        estimated: row.try_get(13)?,
-        prompt_tokens: count(row, 14)?,
-        completion_tokens: count(row, 15)?,
-        cached_tokens: count(row, 16)?,
-        reasoning_tokens: count(row, 17)?,
-        usd: usd.map(|picos| Usd::from_picos(picos.into())),
-        reserved: Usd::from_picos(row.try_get::<_, i64>(19)?.into()),
-        price: row.try_get(20)?,
-        duration_ms: count(row, 21)?,
-        first_byte_ms: row.try_get::<_, Option<i64>>(22)?.map(i64::unsigned_abs),
-        status: u16::try_from(row.try_get::<_, i32>(23)?).unwrap_or_default(),
+    LedgerRow::read(|at, kind| {
+        let value = match kind {
+            Kind::Text => {
+                row.try_get::<_, Option<String>>(at)?.map(|text| Value::Text(text.into()))
+            }
+            Kind::Texts => Some(Value::Texts(row.try_get::<_, Vec<String>>(at)?.into())),
+            Kind::Flag => Some(Value::Flag(row.try_get(at)?)),
+            Kind::Number | Kind::Amount => row.try_get::<_, Option<i64>>(at)?.map(Value::Number),
+            Kind::Small => Some(Value::Number(row.try_get::<_, i32>(at)?.into())),
+        };
+        Ok(value.unwrap_or(Value::Null))
     })
 }
 
