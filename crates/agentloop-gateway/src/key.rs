@@ -8,7 +8,7 @@ use agentloop::{Error, ErrorKind, GatewayKey, Result, Secret};
 use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::store::{KeyRecord, Limits, MAX_NAME_BYTES, is_tag};
+use crate::store::KeyRecord;
 
 /// What every key begins with.
 const PREFIX: &str = "al-";
@@ -16,27 +16,33 @@ const PREFIX: &str = "al-";
 /// The SHA-256 of a key.
 pub(crate) type Hash = [u8; SHA256_OUTPUT_LEN];
 
-/// A client's API key: its name and what it may do. The key itself is not kept.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct ApiKey {
-    /// Its name.
-    pub name: String,
-    /// The models that it may use: names, or patterns with `*`. Absent means all.
-    pub models: Option<Vec<String>>,
-    /// Refuses requests of which something would be left out.
-    pub strict: bool,
-    /// The first second (Unix time) in which it is not valid any more.
-    pub expires: Option<u64>,
-    /// The team that it belongs to.
-    pub team: Option<String>,
-    /// Words that its requests are marked with in the ledger.
-    pub tags: Vec<String>,
-    /// What it may use.
-    pub limits: Limits,
-}
+impl KeyRecord {
+    /// Returns a key of the configuration, without its hash.
+    ///
+    /// # Errors
+    ///
+    /// When a setting cannot be used. Names of the configuration may be any text.
+    pub fn from_config(name: &str, key: &GatewayKey) -> Result<Self> {
+        let expires = key.expires.as_deref().map(|day| {
+            end_of_day(day).ok_or_else(|| {
+                let message = format!("`expires` is not a day such as 2027-12-31: `{day}`");
+                Error::new(ErrorKind::Config, message)
+            })
+        });
+        let key = Self {
+            name: name.to_owned(),
+            models: key.models.clone(),
+            strict: key.strict,
+            expires: expires.transpose()?,
+            team: key.team.clone(),
+            tags: key.tags.clone(),
+            limits: key.into(),
+            ..Self::default()
+        };
+        key.check_settings()?;
+        Ok(key)
+    }
 
-impl ApiKey {
     /// Returns whether the key may use a model of this name.
     pub(crate) fn allows(&self, name: &str) -> bool {
         let Some(patterns) = &self.models else { return true };
@@ -75,7 +81,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 /// # Ok::<(), agentloop::Error>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct KeyRing(HashMap<Hash, Arc<ApiKey>>);
+pub struct KeyRing(HashMap<Hash, Arc<KeyRecord>>);
 
 impl KeyRing {
     /// Reads the keys of the configuration. `variable` returns the value of an environment variable.
@@ -109,32 +115,13 @@ impl KeyRing {
                     ));
                 }
             };
-            let expires = match &key.expires {
-                None => None,
-                Some(day) => Some(end_of_day(day).ok_or_else(|| {
-                    wrong(format!("`expires` is not a day such as 2027-12-31: `{day}`"))
-                })?),
-            };
-            if let Some(tag) = key.tags.iter().find(|tag| !is_tag(tag)) {
-                return Err(wrong(format!("`{tag}` cannot be a tag")).with_hint(format!(
-                    "a tag has at most {MAX_NAME_BYTES} letters, digits, `.`, `_`, `:` or `-`"
-                )));
-            }
-            let key = ApiKey {
-                name: name.clone(),
-                models: key.models.clone(),
-                strict: key.strict,
-                expires,
-                team: key.team.clone(),
-                tags: key.tags.clone(),
-                limits: Limits {
-                    budgets: key.budget.clone(),
-                    requests_per_minute: key.requests_per_minute,
-                    tokens_per_minute: key.tokens_per_minute,
-                    concurrency: key.concurrency,
-                },
-            };
-            key.limits.check().map_err(|error| wrong(error.message().to_owned()))?;
+            let key = KeyRecord::from_config(name, key).map_err(|error| {
+                let failed = wrong(error.message().to_owned());
+                match error.hint() {
+                    Some(hint) => failed.with_hint(hint),
+                    None => failed,
+                }
+            })?;
             ring.add(hash, key)
                 .map_err(|other| wrong(format!("it is the same key as `{other}`")))?;
         }
@@ -143,33 +130,24 @@ impl KeyRing {
 
     /// Adds a key by its SHA-256 in hexadecimal digits. Returns whether it is one.
     pub fn add_hash(&mut self, name: &str, hex: &str) -> bool {
-        let key = ApiKey { name: name.to_owned(), ..ApiKey::default() };
+        let key = KeyRecord { name: name.to_owned(), ..KeyRecord::default() };
         read_hash(hex).is_some_and(|hash| self.add(hash, key).is_ok())
     }
 
     /// Adds a key of the store. One whose hash is not a hash cannot be used.
     pub(crate) fn add_record(&mut self, record: &KeyRecord) {
-        let key = ApiKey {
-            name: record.name.clone(),
-            models: record.models.clone(),
-            strict: record.strict,
-            expires: record.expires,
-            team: record.team.clone(),
-            tags: record.tags.clone(),
-            limits: record.limits.clone(),
-        };
         if let Some(hash) = read_hash(&record.sha256) {
             // The store has each hash once.
-            let _ = self.add(hash, key);
+            let _ = self.add(hash, record.clone());
         }
     }
 
     /// Returns the keys.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &Arc<ApiKey>> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Arc<KeyRecord>> {
         self.0.values()
     }
 
-    fn add(&mut self, hash: Hash, key: ApiKey) -> std::result::Result<(), String> {
+    fn add(&mut self, hash: Hash, key: KeyRecord) -> std::result::Result<(), String> {
         match self.0.get(&hash) {
             Some(other) => Err(other.name.clone()),
             None => {
@@ -200,7 +178,7 @@ impl KeyRing {
     ///
     /// The table is searched by the hash of the value, so the time that it takes does not depend on how much of a key was
     /// guessed.
-    pub(crate) fn find_hash(&self, hash: &Hash, now: u64) -> Option<&Arc<ApiKey>> {
+    pub(crate) fn find_hash(&self, hash: &Hash, now: u64) -> Option<&Arc<KeyRecord>> {
         let key = self.0.get(hash)?;
         key.expires.is_none_or(|end| now < end).then_some(key)
     }
@@ -332,7 +310,7 @@ mod tests {
         assert!(read(table.clone()).contains("64 hexadecimal digits"));
         table.sha256 = Some("0".repeat(64));
         table.tags = vec!["a tag".to_owned()];
-        assert!(read(table).contains("cannot be a tag"));
+        assert!(read(table).contains("the tags cannot be used"));
     }
 
     #[test]

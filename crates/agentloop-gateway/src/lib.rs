@@ -60,7 +60,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 pub use account::Accounts;
 pub use body::MAX_DEPTH;
 pub use cache::{MAX_CACHE_BYTES, MAX_CACHED_BYTES, MAX_CACHED_REQUEST, MAX_FLIGHT_BYTES};
-pub use key::{ApiKey, KeyRing, new_key};
+pub use key::{KeyRing, new_key};
 pub use log::RequestLog;
 pub use metrics::{MAX_SERIES, Metrics};
 pub use record::{Record, Recorder};

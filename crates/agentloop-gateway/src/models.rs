@@ -2,8 +2,8 @@
 
 use agentloop::{AgentLoop, ModelInfo, Provider};
 
-use crate::key::ApiKey;
 use crate::route::Router;
+use crate::store::KeyRecord;
 
 /// The most models of the list.
 const MAX_LISTED: usize = 5000;
@@ -42,6 +42,6 @@ pub(crate) fn list(client: &AgentLoop, router: &Router) -> Vec<ModelInfo> {
 }
 
 /// Returns the models that a key may use.
-pub(crate) fn allowed(models: &[ModelInfo], key: &ApiKey) -> Vec<ModelInfo> {
+pub(crate) fn allowed(models: &[ModelInfo], key: &KeyRecord) -> Vec<ModelInfo> {
     models.iter().filter(|model| key.allows(&model.id)).cloned().collect()
 }

@@ -117,14 +117,8 @@ fn read_teams(config: &GatewayConfig) -> Result<HashMap<String, Arc<Limits>>> {
             return Err(Error::new(ErrorKind::Config, message).with_hint(hint));
         }
     }
-    let limits = |team: &agentloop::GatewayTeam| Limits {
-        budgets: team.budget.clone(),
-        requests_per_minute: team.requests_per_minute,
-        tokens_per_minute: team.tokens_per_minute,
-        concurrency: team.concurrency,
-    };
     let each = config.teams.iter().map(|(name, team)| {
-        let limits = limits(team);
+        let limits = Limits::from(team);
         let wrong = |error: Error| {
             let message = format!("gateway.teams.{name}: {}", error.message());
             Error::new(ErrorKind::Config, message)

@@ -156,11 +156,7 @@ async fn list(json: bool, config: &GatewayConfig, setup: &Setup) -> Result<(), F
     };
     let mut rows = Vec::new();
     for (name, team) in &config.teams {
-        let mut limits = Limits::default();
-        limits.budgets.clone_from(&team.budget);
-        limits.requests_per_minute = team.requests_per_minute;
-        limits.tokens_per_minute = team.tokens_per_minute;
-        limits.concurrency = team.concurrency;
+        let limits = Limits::from(team);
         rows.push(Row { name: name.clone(), source: "configuration", limits, keys: keys_of(name) });
     }
     // A team of the configuration takes the place of one of the database.

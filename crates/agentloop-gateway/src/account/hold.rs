@@ -15,8 +15,7 @@ use super::scope::Scope;
 use super::window::{Starts, starts};
 use super::{Accounts, Pass, in_ms};
 use crate::cluster::Claim;
-use crate::key::ApiKey;
-use crate::store::{LedgerRow, Outcome};
+use crate::store::{KeyRecord, LedgerRow, Outcome};
 
 /// The status of a row whose client disconnected before there was a response.
 const DISCONNECTED: u16 = 499;
@@ -205,7 +204,7 @@ impl Accounts {
     }
 
     /// Returns a row of a call that begins now.
-    fn begin_row(&self, key: &ApiKey, origin: Origin<'_>, now: i64) -> LedgerRow {
+    fn begin_row(&self, key: &KeyRecord, origin: Origin<'_>, now: i64) -> LedgerRow {
         // Only the memory of its texts is used again.
         let spare = self.0.keep.spare_row();
         let mut id = spare.id;

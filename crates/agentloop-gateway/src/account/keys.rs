@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError};
 
 use super::Accounts;
 use super::scope::Scope;
-use crate::key::{ApiKey, Hash, KeyRing};
-use crate::store::{KeyTable, Limits};
+use crate::key::{Hash, KeyRing};
+use crate::store::{KeyRecord, KeyTable, Limits};
 
 /// The keys and teams of the store, as they are used.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl Accounts {
     }
 
     /// Returns the key of the store with a hash, if it is valid now (Unix time).
-    pub(crate) fn find_key(&self, hash: &Hash, now: u64) -> Option<Arc<ApiKey>> {
+    pub(crate) fn find_key(&self, hash: &Hash, now: u64) -> Option<Arc<KeyRecord>> {
         self.stored_keys().keys.find_hash(hash, now).cloned()
     }
 

@@ -10,13 +10,12 @@ use super::Accounts;
 use super::refusal::over_limit;
 use super::scope::{Account, Scope};
 use crate::cluster::Entry;
-use crate::key::ApiKey;
-use crate::store::Limits;
+use crate::store::{KeyRecord, Limits};
 
 /// A request in progress. Dropping it ends the request; its calls keep it.
 pub(crate) struct Pass {
     pub(super) accounts: Accounts,
-    pub(super) key: (Arc<Account>, Arc<ApiKey>),
+    pub(super) key: (Arc<Account>, Arc<KeyRecord>),
     pub(super) team: Option<(Arc<Account>, Arc<Limits>)>,
     /// The tokens that were taken of limits per minute.
     taken: u64,
@@ -40,7 +39,7 @@ impl Accounts {
     /// When a limit of the key or of the team is reached.
     pub(crate) async fn enter(
         &self,
-        key: &Arc<ApiKey>,
+        key: &Arc<KeyRecord>,
         team: Option<&Arc<Limits>>,
         tokens: u64,
     ) -> Result<Arc<Pass>, Error> {

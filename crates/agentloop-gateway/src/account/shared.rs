@@ -159,7 +159,7 @@ mod tests {
     use super::super::{Estimate, Origin};
     use super::*;
     use crate::cluster::Ends;
-    use crate::key::ApiKey;
+    use crate::store::KeyRecord;
 
     /// A cluster with a list of decisions, which notes what happens.
     #[derive(Debug, Default)]
@@ -241,8 +241,8 @@ mod tests {
         (accounts, events)
     }
 
-    fn key(limits: Limits) -> Arc<ApiKey> {
-        Arc::new(ApiKey { name: "ci".to_owned(), limits, ..ApiKey::default() })
+    fn key(limits: Limits) -> Arc<KeyRecord> {
+        Arc::new(KeyRecord { name: "ci".to_owned(), limits, ..KeyRecord::default() })
     }
 
     async fn reserve(accounts: &Accounts, pass: &Arc<Pass>) -> Result<super::super::Hold, Error> {

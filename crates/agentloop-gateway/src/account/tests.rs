@@ -14,8 +14,7 @@ use proptest::prelude::*;
 use super::keep::Keep;
 use super::window::{PERIODS, starts};
 use super::*;
-use crate::key::ApiKey;
-use crate::store::{LedgerRow, Outcome};
+use crate::store::{KeyRecord, LedgerRow, Outcome};
 
 /// 2026-11-16T13:00:00Z, a Monday.
 const NOW: u64 = 1_794_834_000_000;
@@ -61,7 +60,7 @@ impl Stage {
         }
     }
 
-    fn enter(&self, key: &Arc<ApiKey>, team: &[&str], tokens: u64) -> Result<Arc<Pass>, Error> {
+    fn enter(&self, key: &Arc<KeyRecord>, team: &[&str], tokens: u64) -> Result<Arc<Pass>, Error> {
         let team = key.team.as_ref().map(|_| Arc::new(limits(team)));
         now(self.accounts.enter(key, team.as_ref(), tokens))
     }
@@ -97,9 +96,9 @@ fn limits(budgets: &[&str]) -> Limits {
     Limits { budgets, ..Limits::default() }
 }
 
-fn key(name: &str, team: Option<&str>, budgets: &[&str]) -> Arc<ApiKey> {
+fn key(name: &str, team: Option<&str>, budgets: &[&str]) -> Arc<KeyRecord> {
     let (name, team) = (name.to_owned(), team.map(str::to_owned));
-    Arc::new(ApiKey { name, team, limits: limits(budgets), ..ApiKey::default() })
+    Arc::new(KeyRecord { name, team, limits: limits(budgets), ..KeyRecord::default() })
 }
 
 fn end(outcome: Outcome, usage: Option<&Usage>, received: usize) -> End<'_> {
@@ -240,7 +239,7 @@ fn a_key_with_a_budget_needs_prices_unless_it_is_allowed_otherwise() {
 async fn limits_per_minute_and_concurrency_are_those_of_the_key_and_its_team() {
     let stage = Stage::new();
     let mut own =
-        ApiKey { name: "ci".to_owned(), team: Some("web".to_owned()), ..ApiKey::default() };
+        KeyRecord { name: "ci".to_owned(), team: Some("web".to_owned()), ..KeyRecord::default() };
     own.limits.concurrency = Some(2);
     own.limits.tokens_per_minute = Some(1_000);
     let own = Arc::new(own);

@@ -36,10 +36,11 @@ pub(crate) use chat::percent_decode;
 pub(crate) use failure::{for_client, own, respond};
 
 use crate::account::{Accounts, Estimate, Hold, Origin, read_tags};
-use crate::key::{self, ApiKey};
+use crate::key;
 use crate::record::{Record, Recorder};
 use crate::route::Member;
 use crate::state::State;
+use crate::store::KeyRecord;
 use crate::stream::GatewayBody;
 
 /// The header with the id of a request.
@@ -52,7 +53,7 @@ const KEYS_WAIT: Duration = Duration::from_secs(1);
 pub(crate) struct Call {
     pub(crate) state: Arc<State>,
     pub(crate) api: Api,
-    pub(crate) key: Arc<ApiKey>,
+    pub(crate) key: Arc<KeyRecord>,
     pub(crate) accounts: Accounts,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -234,7 +235,7 @@ fn admit(
     accounts: &Accounts,
     head: &Head<'_>,
     record: &mut Record,
-) -> Result<(Api, Arc<ApiKey>), Error> {
+) -> Result<(Api, Arc<KeyRecord>), Error> {
     let shown = shown_key(head.headers).or_else(|| api::key_of_query(head.uri));
     let now = record.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let Some(shown) = shown else {

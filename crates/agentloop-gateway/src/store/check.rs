@@ -110,6 +110,11 @@ impl KeyRecord {
         if let Some(team) = &self.team {
             check_name(team)?;
         }
+        self.check_settings()
+    }
+
+    /// Checks the models, the tags and the limits.
+    pub(crate) fn check_settings(&self) -> Result<()> {
         if let Some(models) = &self.models {
             if models.is_empty() || models.len() > MAX_PATTERNS {
                 return Err(wrong(format!("a key must have 1 to {MAX_PATTERNS} models"))

@@ -1,7 +1,9 @@
 //! Keys and teams as they are stored.
 
-use agentloop::GatewayBudget;
+use agentloop::{GatewayBudget, GatewayKey, GatewayTeam};
 use serde::{Deserialize, Serialize};
+
+use super::format_day;
 
 /// What a key or a team may use.
 ///
@@ -36,6 +38,23 @@ impl Limits {
         *self == Self::default()
     }
 }
+
+/// The limits of a table of the configuration.
+macro_rules! from_config {
+    ($($table:ty),+) => {$(
+        impl From<&$table> for Limits {
+            fn from(table: &$table) -> Self {
+                Self {
+                    budgets: table.budget.clone(),
+                    requests_per_minute: table.requests_per_minute,
+                    tokens_per_minute: table.tokens_per_minute,
+                    concurrency: table.concurrency,
+                }
+            }
+        }
+    )+};
+}
+from_config!(GatewayKey, GatewayTeam);
 
 /// A key as it is stored: without the key itself.
 ///
@@ -79,6 +98,14 @@ pub struct KeyRecord {
     /// When it was revoked, in milliseconds of Unix time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked_ms: Option<i64>,
+}
+
+impl KeyRecord {
+    /// Returns the last day on which it is valid, as `YYYY-MM-DD`.
+    pub fn last_day(&self) -> Option<String> {
+        let day = self.expires?.saturating_sub(1) / 86_400;
+        Some(format_day(i64::try_from(day).unwrap_or(i64::MAX)))
+    }
 }
 
 /// A team.

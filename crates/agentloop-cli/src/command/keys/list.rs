@@ -1,8 +1,8 @@
 //! Lists the keys of providers and of the gateway's clients.
 
-use agentloop::GatewayKey;
-use agentloop_gateway::{KeyRecord, KeyTable, Limits};
-use serde::Serialize;
+use agentloop_gateway::{KeyRecord, KeyTable};
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
 use super::limits::describe_limits;
 use super::provider::{self, ProviderKey};
@@ -10,34 +10,54 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::setup::Setup;
 use crate::table::Table;
-use crate::time::{format_day, format_utc};
+use crate::time::format_utc;
 use crate::{gateway_store, store};
 
 /// A key of the gateway's clients.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 struct ClientKey {
-    name: String,
+    key: KeyRecord,
     /// `active`, `expired` or `revoked`.
     state: &'static str,
     /// Where it is kept: the database or the configuration.
     source: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    team: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    models: Option<Vec<String>>,
-    strict: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tags: Vec<String>,
-    #[serde(flatten)]
-    limits: Limits,
-    /// The last day on which it is valid.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    created: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    revoked: Option<String>,
+}
+
+impl ClientKey {
+    fn new(key: KeyRecord, source: &'static str) -> Self {
+        let now = store::now() / 1_000;
+        let is_over = key.expires.is_some_and(|end| i64::try_from(end).is_ok_and(|end| end <= now));
+        let state = match key.revoked_ms {
+            Some(_) => "revoked",
+            None if is_over => "expired",
+            None => "active",
+        };
+        Self { key, state, source }
+    }
+}
+
+impl Serialize for ClientKey {
+    /// Writes the key without its hash, with days and times that a person can read.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut shown = json!(self.key);
+        if let Some(fields) = shown.as_object_mut() {
+            for name in ["sha256", "createdMs", "revokedMs"] {
+                fields.shift_remove(name);
+            }
+            fields.insert("state".to_owned(), self.state.into());
+            fields.insert("source".to_owned(), self.source.into());
+            // A key of the configuration has no time at which it was created.
+            let created = Some(self.key.created_ms).filter(|time| *time != 0);
+            for (name, text) in [
+                ("expires", self.key.last_day()),
+                ("created", created.map(format_utc)),
+                ("revoked", self.key.revoked_ms.map(format_utc)),
+            ] {
+                fields.extend(text.map(|text| (name.to_owned(), text.into())));
+            }
+        }
+        shown.serialize(serializer)
+    }
 }
 
 /// What `--json` prints.
@@ -71,65 +91,19 @@ pub(super) async fn run(json: bool, setup: &Setup) -> Result<(), Failure> {
 /// Returns the keys of the configuration and of the database: those that are valid first.
 async fn clients(setup: &Setup) -> Result<Vec<ClientKey>, Failure> {
     let config = setup.config.gateway.clone().unwrap_or_default();
-    let mut keys: Vec<ClientKey> =
-        config.keys.iter().map(|(name, key)| of_configuration(name, key)).collect();
+    let mut keys = Vec::new();
+    for (name, key) in &config.keys {
+        keys.push(ClientKey::new(KeyRecord::from_config(name, key)?, "configuration"));
+    }
     // Without a data folder there is no database, and the keys of providers are still listed.
     let has_place = config.store.url_env.is_some() || gateway_store::data_folder(&config).is_some();
     let table = match has_place.then(|| gateway_store::open_existing(&config)).transpose()? {
         Some(Some(database)) => database.load_keys().await?,
         _ => KeyTable::default(),
     };
-    let now = store::now();
-    keys.extend(table.keys.into_iter().map(|key| of_database(key, now)));
+    keys.extend(table.keys.into_iter().map(|key| ClientKey::new(key, "database")));
     keys.sort_by_key(|key| (key.state != "active", key.state == "revoked"));
     Ok(keys)
-}
-
-fn of_configuration(name: &str, key: &GatewayKey) -> ClientKey {
-    let mut limits = Limits::default();
-    limits.budgets.clone_from(&key.budget);
-    limits.requests_per_minute = key.requests_per_minute;
-    limits.tokens_per_minute = key.tokens_per_minute;
-    limits.concurrency = key.concurrency;
-    let today = format_day(store::now());
-    ClientKey {
-        name: name.to_owned(),
-        // Days are written so that they sort like text.
-        state: match key.expires.as_ref().is_some_and(|day| *day < today) {
-            true => "expired",
-            false => "active",
-        },
-        source: "configuration",
-        team: key.team.clone(),
-        models: key.models.clone(),
-        strict: key.strict,
-        tags: key.tags.clone(),
-        limits,
-        expires: key.expires.clone(),
-        created: None,
-        revoked: None,
-    }
-}
-
-fn of_database(key: KeyRecord, now: i64) -> ClientKey {
-    let end = key.expires.map(|end| i64::try_from(end).unwrap_or(i64::MAX / 1_000) * 1_000);
-    ClientKey {
-        state: match (key.revoked_ms, end) {
-            (Some(_), _) => "revoked",
-            (None, Some(end)) if end <= now => "expired",
-            _ => "active",
-        },
-        source: "database",
-        expires: end.map(|end| format_day(end - 1)),
-        created: Some(format_utc(key.created_ms)),
-        revoked: key.revoked_ms.map(format_utc),
-        name: key.name,
-        team: key.team,
-        models: key.models,
-        strict: key.strict,
-        tags: key.tags,
-        limits: key.limits,
-    }
 }
 
 fn write(document: &Document, setup: &Setup, output: &mut Output) -> Result<(), Failure> {
@@ -171,19 +145,19 @@ fn write(document: &Document, setup: &Setup, output: &mut Output) -> Result<(), 
     Ok(())
 }
 
-fn cells(key: &ClientKey) -> Vec<String> {
+fn cells(ClientKey { key, state, source }: &ClientKey) -> Vec<String> {
     let [budget, limits] = describe_limits(&key.limits);
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let tags = (!key.tags.is_empty()).then(|| key.tags.join(", "));
     vec![
         key.name.clone(),
-        key.state.to_owned(),
+        (*state).to_owned(),
         or_dash(key.team.clone()),
         budget,
         limits,
         key.models.as_ref().map_or("all".to_owned(), |models| models.join(", ")),
-        or_dash(key.expires.clone()),
+        or_dash(key.last_day()),
         or_dash(tags),
-        key.source.to_owned(),
+        (*source).to_owned(),
     ]
 }

@@ -1,8 +1,6 @@
 //! Keys of clients.
 
-use agentloop::GatewayBudget;
 use http::{Response, StatusCode};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::query::{self, now_ms};
@@ -10,112 +8,77 @@ use super::reply::{Problem, invalid, problem, to_json};
 use crate::Gateway;
 use crate::key::{end_of_day, new_key};
 use crate::state::State;
-use crate::store::{KeyRecord, KeyTable, Limits, MAX_PAGE, Store, format_day};
+use crate::store::{KeyRecord, KeyTable, MAX_PAGE, Store};
 use crate::stream::GatewayBody;
 
 /// What can be set of a key.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-struct Settings {
-    team: Option<String>,
-    models: Option<Vec<String>>,
-    strict: bool,
-    /// The last day on which it is valid, as `YYYY-MM-DD`.
-    expires: Option<String>,
-    tags: Vec<String>,
-    budgets: Vec<GatewayBudget>,
-    requests_per_minute: Option<u64>,
-    tokens_per_minute: Option<u64>,
-    concurrency: Option<usize>,
-}
+const SETTINGS: [&str; 9] = [
+    "team",
+    "models",
+    "strict",
+    "expires",
+    "tags",
+    "budgets",
+    "requestsPerMinute",
+    "tokensPerMinute",
+    "concurrency",
+];
 
-/// Some of the keys.
-#[derive(Debug, Serialize)]
-struct Page<'a> {
-    keys: Vec<KeyView<'a>>,
-    /// The name to begin after, if there are more.
-    next: Option<&'a String>,
-}
-
-/// A key as it is shown: without its hash.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct KeyView<'a> {
-    name: &'a str,
-    #[serde(flatten)]
-    settings: Settings,
-    created_ms: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    revoked_ms: Option<i64>,
-}
-
-impl<'a> From<&'a KeyRecord> for KeyView<'a> {
-    fn from(key: &'a KeyRecord) -> Self {
-        let (created_ms, revoked_ms) = (key.created_ms, key.revoked_ms);
-        Self { name: &key.name, settings: key.into(), created_ms, revoked_ms }
-    }
-}
-
-impl From<&KeyRecord> for Settings {
-    fn from(key: &KeyRecord) -> Self {
-        Self {
-            team: key.team.clone(),
-            models: key.models.clone(),
-            strict: key.strict,
-            expires: key.expires.map(last_day),
-            tags: key.tags.clone(),
-            budgets: key.limits.budgets.clone(),
-            requests_per_minute: key.limits.requests_per_minute,
-            tokens_per_minute: key.limits.tokens_per_minute,
-            concurrency: key.limits.concurrency,
+/// Shows a key: without its hash, with what is not set, and with the last day on which it is valid.
+fn show(key: &KeyRecord) -> Value {
+    let mut shown = json!(key);
+    if let Some(fields) = shown.as_object_mut() {
+        fields.shift_remove("sha256");
+        fields.insert("expires".to_owned(), json!(key.last_day()));
+        for name in SETTINGS {
+            let is_list = matches!(name, "tags" | "budgets");
+            let unset = if is_list { json!([]) } else { Value::Null };
+            fields.entry(name).or_insert(unset);
         }
     }
+    shown
 }
 
-/// Returns the last day before a second of Unix time ends.
-fn last_day(expires: u64) -> String {
-    format_day(i64::try_from(expires.saturating_sub(1) / 86_400).unwrap_or(i64::MAX))
-}
-
-impl Settings {
-    fn into_key(self, name: &str, known: &KeyTable, state: &State) -> Result<KeyRecord, Problem> {
-        let expires =
-            match &self.expires {
-                None => None,
-                Some(day) => Some(end_of_day(day).ok_or_else(|| {
-                    invalid("`expires` is not a day such as 2027-12-31".to_owned())
-                })?),
-            };
-        let key = KeyRecord {
-            name: name.to_owned(),
-            team: self.team,
-            models: self.models,
-            strict: self.strict,
-            expires,
-            tags: self.tags,
-            limits: Limits {
-                budgets: self.budgets,
-                requests_per_minute: self.requests_per_minute,
-                tokens_per_minute: self.tokens_per_minute,
-                concurrency: self.concurrency,
-            },
-            ..KeyRecord::default()
-        };
-        key.check()?;
-        if let Some(team) = &key.team
-            && !known.teams.iter().any(|other| other.name == *team)
-            && !state.teams.contains_key(team)
-        {
-            let message =
-                format!("there is no team `{team}`; create it with PUT /api/teams/{team}");
-            return Err(problem(StatusCode::BAD_REQUEST, "unknown_team", message));
-        }
-        Ok(key)
+/// Reads the settings of a key.
+fn read(
+    mut body: Map<String, Value>,
+    name: &str,
+    known: &KeyTable,
+    state: &State,
+) -> Result<KeyRecord, Problem> {
+    check_fields(&body, &SETTINGS)?;
+    let expires = match body.remove("expires") {
+        None | Some(Value::Null) => None,
+        Some(day) => Some(
+            day.as_str()
+                .and_then(end_of_day)
+                .ok_or_else(|| invalid("`expires` is not a day such as 2027-12-31".to_owned()))?,
+        ),
+    };
+    let read = serde_json::from_value(Value::Object(body));
+    let read: KeyRecord = read.map_err(|error| invalid(error.to_string()))?;
+    let key = KeyRecord { name: name.to_owned(), expires, ..read };
+    key.check()?;
+    if let Some(team) = &key.team
+        && !known.teams.iter().any(|other| other.name == *team)
+        && !state.teams.contains_key(team)
+    {
+        let message = format!("there is no team `{team}`; create it with PUT /api/teams/{team}");
+        return Err(problem(StatusCode::BAD_REQUEST, "unknown_team", message));
     }
+    Ok(key)
 }
 
-fn read(object: Map<String, Value>) -> Result<Settings, Problem> {
-    serde_json::from_value(Value::Object(object)).map_err(|error| invalid(error.to_string()))
+/// Refuses fields that are not known.
+pub(super) fn check_fields(body: &Map<String, Value>, known: &[&str]) -> Result<(), Problem> {
+    match body.keys().find(|field| !known.contains(&field.as_str())) {
+        None => Ok(()),
+        Some(other) => {
+            let shown: String = other.chars().take(64).collect();
+            let known = known.join("`, `");
+            Err(invalid(format!("unknown field `{shown}`; the known ones: `{known}`")))
+        }
+    }
 }
 
 /// Lists the keys of the store by their names, at most [`MAX_PAGE`] at once.
@@ -137,8 +100,9 @@ pub(super) async fn list(store: &dyn Store, query: &str) -> Result<Response<Gate
         one.name.cmp(&other.name).then(one.created_ms.cmp(&other.created_ms))
     });
     let next = shown.get(MAX_PAGE).and_then(|_| shown.get(MAX_PAGE - 1)).map(|key| &key.name);
-    let keys = shown.iter().take(MAX_PAGE).map(|key| (*key).into()).collect();
-    Ok(to_json(StatusCode::OK, &Page { keys, next }))
+    let keys: Vec<Value> = shown.iter().take(MAX_PAGE).map(|key| show(key)).collect();
+    // `next` is the name to begin after, if there are more.
+    Ok(to_json(StatusCode::OK, &json!({ "keys": keys, "next": next })))
 }
 
 /// Creates a key, and returns it once.
@@ -150,8 +114,7 @@ pub(super) async fn create(
     let Some(Value::String(name)) = body.remove("name") else {
         return Err(invalid("`name` is missing: the name of the key, as text"));
     };
-    let settings = read(body)?;
-    let mut record = settings.into_key(&name, &store.load_keys().await?, &gateway.state())?;
+    let mut record = read(body, &name, &store.load_keys().await?, &gateway.state())?;
     if gateway.state().keys.has_name(&name) {
         let message = format!("there is a key with the name `{name}` in the configuration");
         return Err(problem(StatusCode::CONFLICT, "conflict", message));
@@ -160,7 +123,7 @@ pub(super) async fn create(
     record.sha256 = hash;
     record.created_ms = now_ms();
     store.create_key(record.clone()).await?;
-    let mut shown = json!(KeyView::from(&record));
+    let mut shown = show(&record);
     shown["key"] = key.expose().into();
     Ok(to_json(StatusCode::CREATED, &shown))
 }
@@ -177,20 +140,24 @@ pub(super) async fn update(
     else {
         return Err(not_found(name));
     };
-    let mut settings = match json!(Settings::from(known)) {
-        Value::Object(settings) => settings,
-        _ => Map::new(),
-    };
+    let mut settings = Map::new();
+    if let Value::Object(fields) = show(known) {
+        let is_setting = |name: &String| SETTINGS.contains(&name.as_str());
+        settings.extend(
+            fields.into_iter().filter(|(name, value)| is_setting(name) && !value.is_null()),
+        );
+    }
+    check_fields(&body, &SETTINGS)?;
     for (name, value) in body {
         match value {
-            Value::Null if settings.contains_key(&name) => drop(settings.remove(&name)),
+            Value::Null => drop(settings.remove(&name)),
             value => drop(settings.insert(name, value)),
         }
     }
-    let mut record = read(settings)?.into_key(name, &table, &gateway.state())?;
+    let mut record = read(settings, name, &table, &gateway.state())?;
     record.created_ms = known.created_ms;
     store.update_key(record.clone()).await?;
-    Ok(to_json(StatusCode::OK, &KeyView::from(&record)))
+    Ok(to_json(StatusCode::OK, &show(&record)))
 }
 
 /// Revokes a key.

@@ -3,6 +3,7 @@
 use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
+use super::keys::check_fields;
 use super::reply::{Problem, invalid, problem, to_json};
 use crate::store::{Limits, Store, TeamRecord};
 use crate::stream::GatewayBody;
@@ -37,11 +38,7 @@ pub(super) async fn put(
     name: &str,
     body: Map<String, Value>,
 ) -> Result<Response<GatewayBody>, Problem> {
-    if let Some(other) = body.keys().find(|field| !FIELDS.contains(&field.as_str())) {
-        let shown: String = other.chars().take(64).collect();
-        let known = FIELDS.join("`, `");
-        return Err(invalid(format!("unknown field `{shown}`; the known ones: `{known}`")));
-    }
+    check_fields(&body, &FIELDS)?;
     let limits: Limits =
         serde_json::from_value(Value::Object(body)).map_err(|error| invalid(error.to_string()))?;
     let team = TeamRecord { name: name.to_owned(), limits };

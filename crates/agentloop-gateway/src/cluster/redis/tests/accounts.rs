@@ -4,8 +4,7 @@ use agentloop::{GatewayLedger, ModelData, Protocol};
 
 use super::*;
 use crate::account::{Accounts, End, Estimate, Origin, Pass};
-use crate::key::ApiKey;
-use crate::store::{Limits, Outcome};
+use crate::store::{KeyRecord, Limits, Outcome};
 
 async fn gateways(server: &RedisServer) -> Vec<Accounts> {
     let (store, mut gateways) = (Arc::default(), Vec::new());
@@ -53,7 +52,7 @@ async fn a_budget_of_one_dollar_holds_for_sixty_four_callers_on_three_gateways()
     let gateways = gateways(&server).await;
     let budgets = vec!["1".parse().unwrap(), "1/month".parse().unwrap()];
     let limits = Limits { budgets, concurrency: Some(200), ..Limits::default() };
-    let key = Arc::new(ApiKey { name: "k".to_owned(), limits, ..ApiKey::default() });
+    let key = Arc::new(KeyRecord { name: "k".to_owned(), limits, ..KeyRecord::default() });
     for accounts in &gateways {
         let pass = accounts.enter(&key, None, 0).await.unwrap();
         call(accounts, &pass).await.unwrap().release();
