@@ -14,7 +14,7 @@ use agentloop::BoxFuture;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::printable::FRAME;
-use crate::screen::terminal;
+use crate::screen::{terminal, width};
 
 /// The pause before a question is shown. People need longer than this to read and react.
 const PAUSE: Duration = Duration::from_millis(400);
@@ -95,12 +95,12 @@ impl Prompt {
     }
 }
 
-/// Splits a line into pieces of at most `width` columns. Every character beyond ASCII counts as two columns.
+/// Splits a line into pieces of at most `width` columns of any terminal.
 fn fold(line: &str, width: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut used = 0;
     for character in line.chars() {
-        let columns = if character.is_ascii() { 1 } else { 2 };
+        let columns = width::most_of_char(character);
         if used + columns > width {
             pieces.push("… ".to_owned());
             used = 2;
@@ -276,7 +276,13 @@ mod tests {
     fn a_long_line_is_folded_and_its_continuation_is_marked() {
         assert_eq!(fold("abcdef", 6), ["abcdef"]);
         assert_eq!(fold("abcdefgh", 6), ["abcdef", "… gh"]);
-        assert_eq!(fold("äääää", 6), ["äää", "… ää"]);
+        assert_eq!(fold("日日日日日", 6), ["日日日", "… 日日"]);
+        // Some terminals draw these as wide, and marks apart.
+        assert_eq!(fold("……………", 6), ["………", "… ……"]);
+        assert_eq!(
+            fold(&"e\u{301}".repeat(4), 6),
+            ["e\u{301}".repeat(3), format!("… {}", "e\u{301}")]
+        );
         assert_eq!(fold("", 6), [""]);
         let long = "x".repeat(1_000);
         let pieces = fold(&long, 20);

@@ -28,6 +28,19 @@ pub(crate) fn of_str(text: &str) -> usize {
     }
 }
 
+/// Returns the most columns that any terminal gives a character: some draw those that are wide in East Asia only as wide, and marks apart.
+pub(crate) fn most_of_char(character: char) -> usize {
+    match character {
+        ' '..='~' => 1,
+        character => character.width_cjk().unwrap_or(2).max(1),
+    }
+}
+
+/// Appends spaces up to this many columns.
+pub(crate) fn pad(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(of_str(text))))
+}
+
 /// Returns the longest start of the text that fits into this many columns.
 pub(crate) fn truncate(text: &str, columns: usize) -> &str {
     let mut used = 0;
@@ -64,6 +77,14 @@ mod tests {
             assert_eq!(of_str(text), columns, "{text}");
         }
         assert!(of_str("👩\u{200d}👧") >= 2);
+    }
+
+    #[test]
+    fn no_terminal_gives_a_character_more_columns_than_the_most() {
+        for character in ('\0'..=char::MAX).filter(|c| !c.is_control()) {
+            assert!(most_of_char(character) >= of_char(character).max(1), "{character:?}");
+        }
+        assert_eq!(['a', 'ä', '日', '\u{301}', '…'].map(most_of_char), [1, 1, 2, 1, 2]);
     }
 
     #[test]

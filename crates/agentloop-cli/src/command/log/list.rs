@@ -5,12 +5,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::args::{List, Search};
-use super::table;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::output::Output;
 use crate::printable;
+use crate::screen::{terminal, width};
 use crate::store::{Conversation, FOUND, Hit, Store, now};
+use crate::table::Table;
 use crate::time::format_utc;
 
 pub(super) fn list(args: &List, notes: Notes) -> Result<(), Failure> {
@@ -27,9 +28,10 @@ pub(super) fn list(args: &List, notes: Notes) -> Result<(), Failure> {
     if found.is_empty() {
         notes.print_note("no conversation is stored");
     } else if output.is_terminal() {
-        let rows: Vec<Vec<String>> = found.iter().map(to_row).collect();
-        let header = ["ID", "USED", "MESSAGES", "COST", "MODEL", "TITLE"];
-        output.write_text(&table::format(&header, &rows, table::width()))?;
+        let head = ["ID", "USED", "MESSAGES", "COST", "MODEL", "TITLE"];
+        let mut table = Table::new(head).keeping_last();
+        found.iter().for_each(|talk| table.push(to_row(talk)));
+        table.write(&mut output)?;
     } else {
         for talk in &found {
             let cost = talk.cost.map(|cost| cost.to_string()).unwrap_or_else(|| "-".to_owned());
@@ -58,25 +60,25 @@ pub(super) fn search(args: &Search, notes: Notes) -> Result<(), Failure> {
     if hits.is_empty() {
         notes.print_note("nothing was found");
     }
-    let is_terminal = output.is_terminal();
+    let columns = output.width();
     for hit in &hits {
         let role = hit.role.as_deref().unwrap_or("title");
-        if is_terminal {
-            show_hit(&mut output, hit, role)?;
-        } else {
-            write_columns(&mut output, &[&hit.conversation.id, role, &plain(&hit.snippet)])?;
+        match columns {
+            Some(columns) => show_hit(&mut output, hit, role, columns)?,
+            None => {
+                write_columns(&mut output, &[&hit.conversation.id, role, &plain(&hit.snippet)])?
+            }
         }
     }
     Ok(output.flush()?)
 }
 
 /// Prints a match in two lines, with the words that were found in bold.
-fn show_hit(output: &mut Output, hit: &Hit, role: &str) -> Result<(), Failure> {
+fn show_hit(output: &mut Output, hit: &Hit, role: &str, columns: usize) -> Result<(), Failure> {
     let talk = &hit.conversation;
-    let rows = [vec![talk.id.clone(), format_age(talk.updated), title(talk)]];
-    let head = table::format(&["", "", ""], &rows, table::width());
-    output.write_text(head.trim_start_matches('\n'))?;
-    let (bold, plain) = match is_styled() {
+    let head = format!("{}  {}  {}", talk.id, format_age(talk.updated), title(talk));
+    output.write_line(&width::shorten(&printable::escape_line(&head), columns))?;
+    let (bold, plain) = match terminal::has_colors() {
         true => ("\x1b[1m", "\x1b[0m"),
         false => ("", ""),
     };
@@ -92,10 +94,6 @@ fn show_hit(output: &mut Output, hit: &Hit, role: &str) -> Result<(), Failure> {
         }
     }
     Ok(output.write_line(&line)?)
-}
-
-fn is_styled() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 fn plain(snippet: &str) -> String {

@@ -6,7 +6,6 @@ mod export;
 mod list;
 mod markdown;
 mod show;
-mod table;
 mod text;
 
 use self::args::Action;

@@ -80,32 +80,23 @@ fn write_table(
         true => "(none)".to_owned(),
         false => sum.group.clone(),
     });
-    let names: Vec<String> = names.chain(["total".to_owned()]).collect();
-    let sums: Vec<&UsageSum> = sums.iter().chain([total]).collect();
-    let column = |head: &str, cell: &dyn Fn(&UsageSum) -> String| {
-        align(head, sums.iter().map(|sum| cell(sum)).collect())
-    };
-    let columns = [
-        column("COST", &|sum| format_cost(sum.usd, sum.estimated_usd)),
-        column("CALLS", &|sum| group_digits(sum.calls)),
-        column("PROMPT", &|sum| group_digits(sum.prompt_tokens)),
-        column("CACHED", &|sum| group_digits(sum.cached_tokens)),
-        column("RESPONSE", &|sum| group_digits(sum.completion_tokens)),
-        column("INCOMPLETE", &|sum| group_digits(sum.incomplete)),
-    ];
-    let heads = columns.iter().map(|(head, _)| head.clone());
-    let mut table = Table::new(std::iter::once(by.to_uppercase()).chain(heads));
-    for (at, name) in names.into_iter().enumerate() {
-        let cells = columns.iter().filter_map(|(_, cells)| cells.get(at).cloned());
-        table.push(std::iter::once(name).chain(cells).collect());
+    let names = names.chain(["total".to_owned()]);
+    let sums = sums.iter().chain([total]);
+    let head = ["COST", "CALLS", "PROMPT", "CACHED", "RESPONSE", "INCOMPLETE"].map(str::to_owned);
+    let head = std::iter::once(by.to_uppercase()).chain(head);
+    let mut table = Table::new(head).with_numbers(|column| column > 0);
+    for (name, sum) in names.zip(sums) {
+        table.push(vec![
+            name,
+            format_cost(sum.usd, sum.estimated_usd),
+            group_digits(sum.calls),
+            group_digits(sum.prompt_tokens),
+            group_digits(sum.cached_tokens),
+            group_digits(sum.completion_tokens),
+            group_digits(sum.incomplete),
+        ]);
     }
     Ok(table.write(output)?)
-}
-
-/// Aligns the cells of a column with numbers on the right, and returns its head and cells.
-fn align(head: &str, cells: Vec<String>) -> (String, Vec<String>) {
-    let width = cells.iter().map(String::len).max().unwrap_or(0).max(head.len());
-    (format!("{head:>width$}"), cells.into_iter().map(|cell| format!("{cell:>width$}")).collect())
 }
 
 /// Formats a cost, and marks one that contains estimates.
