@@ -197,6 +197,13 @@ pub use stream::{ChatStream, ImageStream, SpeechStream, TaskStream, TextStream, 
 pub use timeouts::Timeouts;
 pub use transport::BoxFuture;
 
+/// What the other crates of the workspace share. It is not part of the API.
+#[cfg(feature = "serve")]
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::secret::echo::Echo;
+}
+
 /// Compiles and runs the Rust code of the pages of the guide, as documentation tests. A test of the command fails if a page is missing.
 #[cfg(doctest)]
 macro_rules! guide {

@@ -8,9 +8,6 @@ use super::secret::{Secret, decoded};
 /// What is written in place of a secret.
 pub(super) const MASK: &str = "***";
 
-/// A value that is shorter than this is not searched for: it would be found everywhere.
-const MIN_SECRET: usize = 8;
-
 /// The headers of requests that are recorded. All others may have credentials, or describe the machine.
 const OF_REQUEST: [&str; 5] =
     ["accept", "anthropic-beta", "anthropic-version", "content-type", "openai-beta"];
@@ -64,8 +61,8 @@ fn is_secret(name: &str) -> bool {
     PARAMETERS.contains(&&*name.to_ascii_lowercase())
 }
 
-/// The secrets of a request.
-#[derive(Debug, Default)]
+/// The secrets of requests, the longest first, because one may contain another.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Secrets(Vec<Secret>);
 
 impl Secrets {
@@ -95,10 +92,17 @@ impl Secrets {
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         let user = authority.rsplit_once('@').map(|(user, _)| user);
         found.extend(user.into_iter().flat_map(|user| user.split(':')).map(decoded));
-        found.retain(|secret| secret.len() >= MIN_SECRET);
-        found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        found.dedup();
-        Self(found.iter().map(|secret| Secret::new(secret)).collect())
+        let mut secrets = Self::default();
+        secrets.extend(Self(found.iter().map(|secret| Secret::new(secret)).collect()));
+        secrets
+    }
+
+    /// Adds the secrets of another request.
+    pub(super) fn extend(&mut self, more: Self) {
+        let is_new = |secret: &Secret| !self.0.contains(secret);
+        let new: Vec<Secret> = more.0.into_iter().filter(is_new).collect();
+        self.0.extend(new);
+        self.0.sort_by_key(|secret| std::cmp::Reverse(secret.length()));
     }
 
     /// Returns a text without the secrets.
@@ -131,7 +135,7 @@ impl Secrets {
 
     /// Returns whether bytes contain a secret.
     pub(super) fn are_in(&self, bytes: &[u8]) -> bool {
-        self.0.iter().any(|secret| secret.find(bytes, 0).is_some())
+        self.0.iter().any(|secret| secret.is_in(bytes))
     }
 
     /// Returns a URL without the secrets, and without its user.

@@ -20,6 +20,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 use self::file::Exchange;
+use self::mask::Secrets;
 
 /// The variable that turns replaying into recording.
 pub const RECORD_VARIABLE: &str = "AGENTLOOP_RECORD";
@@ -67,7 +68,8 @@ pub struct Recording(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    path: PathBuf,
+    /// The file. Absent while recording in memory.
+    path: Option<PathBuf>,
     /// Sends the requests while recording. Absent while replaying.
     network: Option<Arc<dyn Transport>>,
     state: Mutex<State>,
@@ -76,6 +78,10 @@ struct Inner {
 #[derive(Debug, Default)]
 struct State {
     exchanges: Vec<Exchange>,
+    /// How many exchanges were forgotten.
+    forgotten: usize,
+    /// The secrets of all requests: a provider can repeat one in the response to another request.
+    secrets: Secrets,
     /// Which of them were replayed.
     used: Vec<bool>,
 }
@@ -121,13 +127,61 @@ impl Recording {
     /// When the folder of the file cannot be created.
     pub fn record(path: impl AsRef<Path>, network: impl Transport + 'static) -> Result<Self> {
         let path = path.as_ref();
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|error| {
-                let message = format!("the folder {} cannot be created: {error}", folder.display());
-                Error::new(ErrorKind::Config, message)
-            })?;
-        }
-        Ok(Self::new(path, Some(Arc::new(network)), Vec::new()))
+        create_folder(path)?;
+        Ok(Self::new(Some(path), Some(Arc::new(network)), Vec::new()))
+    }
+
+    /// Records what is sent through `network` in memory, until it is [saved](Self::save).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use agentloop::{ChatRequest, Protocol};
+    /// use agentloop_sim::{Recording, SimTransport, Simulator};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> agentloop::Result<()> {
+    /// # let folder = std::env::temp_dir().join(format!("agentloop-recorded-{}", std::process::id()));
+    /// let network = SimTransport::new(Simulator::new(), Protocol::OpenAiChat);
+    /// let recording = Recording::in_memory(Arc::new(network));
+    /// let ai = recording.builder().key("openai", "sk-secret").build()?;
+    /// ai.chat(ChatRequest::new("openai/echo").user("Hello")).await?;
+    /// assert_eq!(recording.hide("with sk-secret"), "with ***");
+    /// recording.save(folder.join("hello.json"))?;
+    /// assert_eq!(Recording::replay(folder.join("hello.json"))?.unused().len(), 1);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn in_memory(network: Arc<dyn Transport>) -> Self {
+        Self::new(None, Some(network), Vec::new())
+    }
+
+    /// Writes what was recorded since the last call to a file, which is replaced, and forgets it. The folder is created.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        create_folder(path)?;
+        file::write(path, &self.forget())
+    }
+
+    /// Forgets what was recorded, but not its secrets.
+    pub fn clear(&self) {
+        drop(self.forget());
+    }
+
+    fn forget(&self) -> Vec<Exchange> {
+        let mut state = self.lock();
+        state.forgotten += state.exchanges.len();
+        std::mem::take(&mut state.exchanges)
+    }
+
+    /// Returns a text without the secrets of the requests that were sent.
+    pub fn hide(&self, text: &str) -> String {
+        self.lock().secrets.hide(text)
     }
 
     /// Replays the file at `path`, whatever the environment says.
@@ -137,13 +191,17 @@ impl Recording {
     /// When there is no such file, or it is not a recording.
     pub fn replay(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        Ok(Self::new(path, None, file::read(path)?))
+        Ok(Self::new(Some(path), None, file::read(path)?))
     }
 
-    fn new(path: &Path, network: Option<Arc<dyn Transport>>, exchanges: Vec<Exchange>) -> Self {
+    fn new(
+        path: Option<&Path>,
+        network: Option<Arc<dyn Transport>>,
+        exchanges: Vec<Exchange>,
+    ) -> Self {
         let used = vec![false; exchanges.len()];
-        let state = Mutex::new(State { exchanges, used });
-        Self(Arc::new(Inner { path: path.to_owned(), network, state }))
+        let state = Mutex::new(State { exchanges, used, ..State::default() });
+        Self(Arc::new(Inner { path: path.map(Path::to_owned), network, state }))
     }
 
     /// Returns whether requests are sent to the providers.
@@ -206,4 +264,15 @@ impl Transport for Recording {
             None => Box::pin(std::future::ready(self.replay_exchange(&request))),
         }
     }
+}
+
+/// Creates the folder of a file.
+fn create_folder(path: &Path) -> Result<()> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let message = format!("the folder {} cannot be created: {error}", folder.display());
+        Error::new(ErrorKind::Config, message)
+    })
 }

@@ -22,7 +22,7 @@ impl Recording {
         request: Request<Bytes>,
         options: SendOptions,
     ) -> Result<Response<Body>> {
-        let secrets = Secrets::of(request.headers(), request.uri());
+        let secrets = self.remember(Secrets::of(request.headers(), request.uri()));
         let sent = sent(&request, &secrets);
         // The requests are in the order in which they are sent, also if a later one is completed first.
         let index = self.begin(sent)?;
@@ -46,6 +46,13 @@ impl Recording {
         }
     }
 
+    /// Adds the secrets of a request, and returns all that are known.
+    fn remember(&self, secrets: Secrets) -> Secrets {
+        let mut state = self.lock();
+        state.secrets.extend(secrets);
+        state.secrets.clone()
+    }
+
     fn begin(&self, request: Sent) -> Result<usize> {
         let mut state = self.lock();
         if state.exchanges.len() >= MAX_EXCHANGES {
@@ -56,7 +63,7 @@ impl Recording {
         let message = "the response was not read to its end when it was recorded".to_owned();
         let failure = Some(Failure { kind: ErrorKind::Connection, message });
         state.exchanges.push(Exchange { request, response: None, failure });
-        Ok(state.exchanges.len() - 1)
+        Ok(state.forgotten + state.exchanges.len() - 1)
     }
 
     fn complete(
@@ -66,11 +73,12 @@ impl Recording {
         failure: Option<Failure>,
     ) -> Result<()> {
         let mut state = self.lock();
-        if let Some(exchange) = state.exchanges.get_mut(index) {
+        let index = index.checked_sub(state.forgotten);
+        if let Some(exchange) = index.and_then(|index| state.exchanges.get_mut(index)) {
             exchange.response = response;
             exchange.failure = failure;
         }
-        file::write(&self.0.path, &state.exchanges)
+        self.0.path.as_ref().map_or(Ok(()), |path| file::write(path, &state.exchanges))
     }
 }
 

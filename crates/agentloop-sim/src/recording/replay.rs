@@ -1,6 +1,7 @@
 //! Replaying.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -46,7 +47,7 @@ impl Recording {
 
     /// Explains why a request cannot be replayed.
     fn refusal(&self, state: &State, asked: &Asked<'_>) -> Error {
-        let path = self.0.path.display();
+        let path = self.0.path.as_deref().unwrap_or(Path::new("")).display();
         let line = format!("{} {}", asked.method, asked.url);
         let same = |used: bool| {
             let exchanges = state.exchanges.iter().zip(&state.used);

@@ -1,7 +1,8 @@
 //! Removes a secret from text that a provider sent back.
 //!
-//! Some providers repeat the key that they refuse. It is recognised as it is, URL-encoded, JSON-escaped, in hexadecimal, in base64 (also
-//! inside a longer text), reversed, and with other characters between its own. Other transformations cannot be recognised.
+//! Some providers repeat the key that they refuse. It is recognised as it is, with escapes of URLs and of JSON (also escaped again) for any
+//! of its characters, in hexadecimal, in base64 (also inside a longer text), reversed, and with other characters between its own. Other
+//! transformations cannot be recognised.
 
 use std::borrow::Cow;
 
@@ -19,42 +20,53 @@ const SHORTEST: usize = 6;
 const SHORTEST_SPLIT: usize = 12;
 
 /// A secret in all forms that are recognised.
-pub(crate) struct Echo {
-    /// The letters and digits in lower case.
-    split: Vec<Vec<u8>>,
-    /// In lower case.
-    exact: Vec<Vec<u8>>,
+#[derive(Clone, PartialEq)]
+pub struct Echo(Vec<Form>);
+
+/// A form of a secret, in lower case.
+#[derive(Clone, PartialEq)]
+struct Form {
+    bytes: Vec<u8>,
+    /// Whether these are only the letters and digits.
+    is_split: bool,
+    /// What replaces each of its characters so that the text can still be decoded, if it is in hexadecimal or in base64.
+    filler: Option<u8>,
+}
+
+/// Where a form begins and ends, and its filler.
+type Place = (usize, usize, Option<u8>);
+
+/// Any two are a letter.
+const HEXADECIMAL: Option<u8> = Some(b'7');
+
+/// Every second bit is set: whatever the bits before and after it are, all bytes are ASCII, and those between are letters.
+const BASE64: Option<u8> = Some(b'V');
+
+/// A secret is not shown.
+impl std::fmt::Debug for Echo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(MASK)
+    }
 }
 
 impl Echo {
-    pub(crate) fn of(secret: &str) -> Self {
-        let mut echo = Self { split: Vec::new(), exact: Vec::new() };
-        if secret.len() < SHORTEST {
-            return echo;
-        }
-        echo.add(secret.as_bytes());
-        if let Cow::Owned(decoded) = percent::decode(secret) {
-            echo.add(&decoded);
+    /// Finds the forms of a secret. One that is too short has none.
+    pub fn of(secret: &str) -> Self {
+        let mut echo = Self(Vec::new());
+        if secret.len() >= SHORTEST {
+            echo.add(secret.as_bytes());
+            if let Cow::Owned(decoded) = percent::decode(secret) {
+                echo.add(&decoded);
+            }
         }
         echo
     }
 
     fn add(&mut self, secret: &[u8]) {
-        let reversed: Vec<u8> = secret.iter().rev().copied().collect();
-        let each = |write: fn(u8) -> String| -> Vec<u8> {
-            secret.iter().flat_map(|byte| write(*byte).into_bytes()).collect()
-        };
-        let mut forms = vec![
-            secret.to_vec(),
-            reversed,
-            // Percent signs are not letters or digits, so `%73` and `73` are the same here.
-            each(|byte| format!("%{byte:02x}")),
-            each(|byte| match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-                true => char::from(byte).to_string(),
-                false => format!("%{byte:02x}"),
-            }),
-            each(|byte| format!("\\u{byte:04x}")),
-        ];
+        self.push(secret, None);
+        self.push(&secret.iter().rev().copied().collect::<Vec<u8>>(), None);
+        let digits: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.push(digits.as_bytes(), HEXADECIMAL);
         // In a longer text its first byte may be the first, second or third of a base64 group.
         for before in 0..3 {
             let text = [&vec![0; before][..], secret].concat();
@@ -62,66 +74,128 @@ impl Echo {
             // The characters at the edges also depend on the bytes around it.
             let first = (before * 4).div_ceil(3);
             let last = text.len() * 4 / 3;
-            forms.extend(encoded.get(first..last).map(<[u8]>::to_vec));
+            self.push(encoded.get(first..last).unwrap_or_default(), BASE64);
         }
-        for form in forms {
-            let form = form.to_ascii_lowercase();
-            let split: Vec<u8> = form.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
-            if split.len() >= SHORTEST_SPLIT {
-                self.split.push(split);
-            } else if form.len() >= SHORTEST {
-                self.exact.push(form);
-            }
+    }
+
+    fn push(&mut self, form: &[u8], filler: Option<u8>) {
+        let form = form.to_ascii_lowercase();
+        let letters: Vec<u8> = form.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
+        if letters.len() >= SHORTEST_SPLIT {
+            self.0.push(Form { bytes: letters, is_split: true, filler });
+        } else if form.len() >= SHORTEST {
+            self.0.push(Form { bytes: form, is_split: false, filler });
         }
     }
 
     /// Replaces the secret in `text`, also if the text ends in the middle of it.
     pub(crate) fn remove(&self, text: &mut String) {
-        if self.split.is_empty() && self.exact.is_empty() {
-            return;
+        if let Some(hidden) = self.hide(text, true, false) {
+            *text = hidden;
         }
-        let lower = text.to_ascii_lowercase().into_bytes();
-        let letters: Vec<u8> = lower.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
-        let mut hidden: Vec<(usize, usize)> = Vec::new();
-        for form in &self.exact {
-            hidden.extend(found(&lower, form));
+    }
+
+    /// Returns the text without the secret; `None` if it does not contain it. With `may_be_cut` it may end in the middle of it. With
+    /// `is_decodable` forms in hexadecimal or in base64 are filled, so that they can still be decoded.
+    pub fn hide(&self, text: &str, may_be_cut: bool, is_decodable: bool) -> Option<String> {
+        let places = self.places(text.as_bytes(), may_be_cut);
+        if places.is_empty() {
+            return None;
         }
-        let mut split: Vec<(usize, usize)> = Vec::new();
-        for form in &self.split {
-            split.extend(found(&letters, form));
-        }
-        if !split.is_empty() {
-            // Only now, because nearly every text is without the secret, and the list is larger than the text.
-            let places = lower.iter().enumerate().filter(|(_, byte)| byte.is_ascii_alphanumeric());
-            let places: Vec<usize> = places.map(|(place, _)| place).collect();
-            hidden.extend(split.iter().map(|(start, end)| (places[*start], places[*end - 1] + 1)));
-        }
-        if hidden.is_empty() {
-            return;
-        }
-        hidden.sort_unstable();
         let mut shown = String::with_capacity(text.len());
         let mut at = 0;
-        for (start, end) in hidden {
+        for (start, end, filler) in places {
             // Several forms may match the same place.
             if start >= at {
                 shown.push_str(text.get(at..start).unwrap_or_default());
-                shown.push_str(MASK);
+                match filler.filter(|_| is_decodable) {
+                    Some(filler) => {
+                        shown.extend(std::iter::repeat_n(char::from(filler), end - start));
+                    }
+                    None => shown.push_str(MASK),
+                }
             }
             at = at.max(end);
         }
         shown.push_str(text.get(at..).unwrap_or_default());
-        *text = shown;
+        Some(shown)
+    }
+
+    /// Returns the places of the secret in their order. They may overlap.
+    pub fn places(&self, text: &[u8], may_be_cut: bool) -> Vec<Place> {
+        let mut found = Vec::new();
+        if self.0.is_empty() {
+            return found;
+        }
+        let lower = text.to_ascii_lowercase();
+        self.find(&lower, may_be_cut, |at| (at, at + 1), &mut found);
+        if memchr::memchr2(b'%', b'\\', text).is_some() {
+            let (bytes, spans) = unescape(&lower);
+            self.find(&bytes, may_be_cut, |at| spans[at], &mut found);
+        }
+        found.sort_unstable();
+        found
+    }
+
+    /// Adds the places of the secret in lower-case bytes, of which each has a `span` in the text.
+    fn find(
+        &self,
+        lower: &[u8],
+        may_be_cut: bool,
+        span: impl Fn(usize) -> (usize, usize),
+        places: &mut Vec<Place>,
+    ) {
+        let letters: Vec<u8> = lower.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
+        // Where each letter is. Only now and then, because nearly every text is without the secret, and the list is larger than the text.
+        let mut index = Vec::new();
+        for form in &self.0 {
+            let text = if form.is_split { &letters } else { lower };
+            for (start, end) in found(text, &form.bytes, may_be_cut) {
+                if form.is_split && index.is_empty() {
+                    let each = lower.iter().enumerate();
+                    index = each.filter(|it| it.1.is_ascii_alphanumeric()).map(|it| it.0).collect();
+                }
+                let at = |place: usize| span(if form.is_split { index[place] } else { place });
+                places.push((at(start).0, at(end - 1).1, form.filler));
+            }
+        }
     }
 }
 
 /// Returns where `form` occurs in `text`, and where the text ends with its beginning.
-fn found(text: &[u8], form: &[u8]) -> impl Iterator<Item = (usize, usize)> {
-    let cut = (SHORTEST..form.len()).rev().find(|length| text.ends_with(&form[..*length]));
+fn found(text: &[u8], form: &[u8], may_be_cut: bool) -> impl Iterator<Item = (usize, usize)> {
+    let ends_with = |length: &usize| may_be_cut && text.ends_with(&form[..*length]);
+    let cut = (SHORTEST..form.len()).rev().find(ends_with);
     let cut = cut.map(|length| (text.len() - length, text.len()));
     let length = form.len();
     let whole: Vec<usize> = memmem::find_iter(text, form).collect();
     whole.into_iter().map(move |start| (start, start + length)).chain(cut)
+}
+
+/// Replaces escapes by what they stand for. Returns the bytes, and where each was.
+fn unescape(text: &[u8]) -> (Vec<u8>, Vec<(usize, usize)>) {
+    let (mut bytes, mut spans, mut at) = (Vec::new(), Vec::new(), 0);
+    while let Some(first) = text.get(at) {
+        let rest = &text[at..];
+        let slashes = rest.iter().take_while(|byte| **byte == b'\\').count();
+        let hexadecimal = |from: usize, count: usize| {
+            let digits = rest.get(from..from + count)?;
+            let digits = std::str::from_utf8(digits).ok().filter(|it| !it.starts_with('+'))?;
+            let byte = u8::try_from(u32::from_str_radix(digits, 16).ok()?).ok()?;
+            Some((byte.to_ascii_lowercase(), from + count))
+        };
+        let escape = match (first, rest.get(slashes)) {
+            (b'%', _) => hexadecimal(1, 2),
+            (b'\\', Some(b'u')) => hexadecimal(slashes + 1, 4),
+            (b'\\', Some(other)) => Some((*other, slashes + 1)),
+            _ => None,
+        };
+        let (byte, length) = escape.unwrap_or((*first, slashes.max(1)));
+        bytes.push(byte);
+        spans.push((at, at + length));
+        at += length;
+    }
+    (bytes, spans)
 }
 
 #[cfg(test)]
@@ -148,6 +222,7 @@ mod tests {
         let json = serde_json::to_string(KEY).unwrap();
         let split = KEY.replace("dE5", "dE5\" + \"").replace("hI9", "h\n  I9");
         let spaced: String = KEY.chars().flat_map(|letter| [letter, ' ']).collect();
+        let mixed = KEY.replacen('s', "\\u0073", 1).replace('"', "\\\\u0022").replace('/', "\\/");
         let url = KEY.replace('/', "%2F").replace('+', "%2b").replace('"', "%22");
         for form in [
             KEY.to_owned(),
@@ -156,10 +231,12 @@ mod tests {
             hex,
             percent,
             escaped,
-            json,
+            json.clone(),
             split,
             spaced,
             url,
+            mixed,
+            serde_json::to_string(&json).unwrap(),
             STANDARD.encode(KEY),
             URL_SAFE_NO_PAD.encode(KEY),
             STANDARD.encode(format!("Bearer {KEY}")),
@@ -184,6 +261,16 @@ mod tests {
         let mut text = "pw1234x and p-w-1-2-3-4-x and é".to_owned();
         Echo::of("pw1234x").remove(&mut text);
         assert_eq!(text, "*** and p-w-1-2-3-4-x and é");
+    }
+
+    #[test]
+    fn many_backslashes_take_no_time() {
+        for end in ["", "u", "uzz", "%"] {
+            let mut text = "\\".repeat(2_000_000) + end;
+            let before = text.clone();
+            Echo::of(KEY).remove(&mut text);
+            assert_eq!(text, before);
+        }
     }
 
     proptest! {

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "USD")]
     pub(super) max_cost: Option<Usd>,
 
-    /// Write each request and its response to a new folder in DIR. Keys, cookies and identifiers of accounts are removed.
+    /// Write the requests and responses of each check to a file in DIR, which tests can replay. Keys, cookies and identifiers of accounts are removed.
     #[arg(long, value_name = "DIR")]
     pub(super) record: Option<PathBuf>,
 

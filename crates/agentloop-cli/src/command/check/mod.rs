@@ -1,7 +1,6 @@
 //! `agentloop check`: checks a provider with the user's key.
 
 mod args;
-mod record;
 mod requests;
 mod rules;
 
@@ -13,10 +12,10 @@ use agentloop::credential::CredentialSource;
 use agentloop::models::ModelKind;
 use agentloop::transport::HttpTransport;
 use agentloop::{AgentLoop, ModelData, Usage, Usd};
+use agentloop_sim::Recording;
 use serde::Serialize;
 
 pub(crate) use self::args::Args;
-use self::record::{About, Recorder, Recording};
 use self::rules::{Rule, Subject, Verdict};
 use super::rows::format_usd;
 use crate::failure::Failure;
@@ -48,8 +47,7 @@ impl Row {
 
 pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.build_client()?;
-    let recorder = Recorder::default();
-    let mut subject = prepare(args, client, &recorder, setup).await?;
+    let (mut subject, recording) = prepare(args, client, setup).await?;
     // Without its key nothing can be checked. The error states where keys are looked up.
     if let Err(error) = subject.client.check_key(&subject.provider.name) {
         // A credential may come from a service on the network, which is asked with the first request.
@@ -70,18 +68,12 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
             None => rule.run(&mut subject).await,
         };
         if let Some(folder) = &args.record {
-            let protocol = args.protocol.unwrap_or(subject.provider.protocol);
-            let about = About {
-                check: rule.name(),
-                provider: &subject.provider.name,
-                model: &subject.model,
-                protocol: protocol.name(),
-            };
-            recorder.write(folder, &about)?;
+            let file = format!("{}.json", rule.name());
+            recording.save(folder.join(&*subject.provider.name).join(file))?;
         }
-        recorder.clear();
+        recording.clear();
         let mut row = Row::new(rule, verdict);
-        row.detail = recorder.hide(&row.detail);
+        row.detail = recording.hide(&row.detail);
         rows.push(row);
     }
     show(args, &subject, &rows, setup)
@@ -91,9 +83,8 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
 async fn prepare(
     args: &Args,
     client: AgentLoop,
-    recorder: &Recorder,
     setup: &Setup,
-) -> Result<Subject, Failure> {
+) -> Result<(Subject, Recording), Failure> {
     let model = choose_model(args.model.as_deref(), &client, setup).await?;
     let target = client.resolve(&model)?;
     let mut provider = (*target.provider).clone();
@@ -109,11 +100,13 @@ async fn prepare(
     let model = format!("{}/{}", provider.name, target.model);
     // Also without --record: the keys that are sent must not be shown if a response repeats them.
     let inner = provider.transport.take().unwrap_or_else(|| Arc::new(HttpTransport::new()));
-    provider.transport = Some(Arc::new(Recording { inner, to: recorder.clone() }));
+    let recording = Recording::in_memory(inner);
+    let provider = provider.transport(recording.clone());
     let client = setup.build_client_with(provider.clone())?;
     let known = known.unwrap_or_else(|| ModelData::new(&model));
     let protocol = args.protocol;
-    Ok(Subject { client, model, provider, embedding_model, known, protocol, spent: None })
+    let subject = Subject { client, model, provider, embedding_model, known, protocol, spent: None };
+    Ok((subject, recording))
 }
 
 /// Returns the highest cost of the checks that are not skipped. `None` if the price is not known.
