@@ -20,6 +20,7 @@ mod open;
 mod options;
 mod recorder;
 mod response;
+mod run;
 mod schema;
 mod search;
 mod shared;
@@ -31,10 +32,11 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use agentloop::middleware::CostPeriod;
-use agentloop_gateway::sqlite::StoreError;
 use rusqlite::Connection;
 
 use crate::notes::Notes;
+
+pub(crate) use agentloop_gateway::sqlite::StoreError;
 
 pub(crate) use self::conversation::{Conversation, NewConversation};
 pub(crate) use self::location::find_file;
@@ -42,6 +44,7 @@ pub(crate) use self::message::StoredMessage;
 pub(crate) use self::options::HistoryArgs;
 pub(crate) use self::recorder::Recorder;
 pub(crate) use self::response::{ResponseRecord, ResponseState};
+pub(crate) use self::run::RunState;
 pub(crate) use self::search::{FOUND, Hit};
 pub(crate) use self::shared::Shared;
 

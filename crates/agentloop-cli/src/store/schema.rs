@@ -5,7 +5,7 @@ use agentloop_gateway::sqlite::Format;
 pub(super) const FORMAT: Format = Format {
     // "ALop"
     application: 0x414c_6f70,
-    migrations: &[V1],
+    migrations: &[V1, V2],
     settings: "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;",
     elsewhere: "choose another folder with AGENTLOOP_DATA",
 };
@@ -112,3 +112,15 @@ CREATE TABLE cache (
 ) STRICT;
 CREATE INDEX cache_by_expiry ON cache (expires, size);
 "#;
+
+/// Runs that wait for approval, or are continued. The content is there until the run has ended.
+const V2: &str = "
+CREATE TABLE run (
+  hash BLOB PRIMARY KEY,
+  file TEXT,
+  json TEXT,
+  state TEXT NOT NULL,
+  time INTEGER NOT NULL
+) STRICT;
+CREATE INDEX run_by_file ON run (file) WHERE file IS NOT NULL;
+";

@@ -115,16 +115,161 @@ fn tools_that_ran_before_the_wait_do_not_run_again() {
     }
 }
 
+/// Runs with a data folder in the folder, so that later processes know what earlier ones did.
+fn run_at_home(folder: &Folder, args: &str) -> Outcome {
+    let home = folder.path().join("home");
+    agentloop(args.split(' '))
+        .within(folder.path())
+        .env("HOME", home.to_str().unwrap())
+        .run()
+        .timeless()
+}
+
+fn database(folder: &Folder) -> rusqlite::Connection {
+    let path = folder.path().join("home/.local/share/agentloop/history.sqlite3");
+    rusqlite::Connection::open(path).unwrap()
+}
+
 #[test]
 fn a_run_whose_process_was_killed_is_not_continued_silently() {
     let folder = folder();
-    run(&folder, FIRST);
-    std::fs::rename(folder.path().join("run.json"), folder.path().join("run.json.running"))
+    assert_eq!(run_at_home(&folder, FIRST).code, Some(3));
+    // What a process that is killed while the tool runs leaves behind.
+    let saved = folder.read("run.json").unwrap();
+    let changed = database(&folder).execute("UPDATE run SET state = 'running'", []).unwrap();
+    assert_eq!(changed, 1);
+    std::fs::remove_file(folder.path().join("run.json")).unwrap();
+    for file in [None, Some(saved)] {
+        if let Some(saved) = file {
+            std::fs::write(folder.path().join("run.json"), saved).unwrap();
+        }
+        let taken = run_at_home(&folder, &format!("{AGAIN} --allow read_file"));
+        assert_eq!((taken.code, taken.stdout.as_str()), (Some(2), ""), "{taken}");
+        assert!(taken.stderr.contains("ended before the run did"), "{taken}");
+        assert!(taken.stderr.contains("at a terminal"), "{taken}");
+    }
+}
+
+#[test]
+fn a_run_that_a_real_process_was_killed_in_is_not_continued() {
+    let folder = folder();
+    let config = "[tools.slow]\ncommand = ['/bin/sh', '-c', 'touch started; exec sleep 3']\ndescription = 'Sleeps'\n";
+    std::fs::write(folder.path().join("a.toml"), config).unwrap();
+    let first = run_at_home(&folder, "--config a.toml -m sim/tools --tool slow --save run.json Go");
+    assert_eq!(first.code, Some(3), "{first}");
+    let again = "--config a.toml --resume run.json --tool slow --allow slow";
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_agentloop"))
+        .args(again.split(' '))
+        .env_clear()
+        .env("HOME", folder.path().join("home"))
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .current_dir(folder.path())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
         .unwrap();
-    let taken = run(&folder, &format!("{AGAIN} --allow read_file"));
+    while !folder.path().join("started").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before its tool ran");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    std::fs::remove_file(folder.path().join("started")).unwrap();
+    let taken = run_at_home(&folder, again);
     assert_eq!(taken.code, Some(2), "{taken}");
     assert!(taken.stderr.contains("ended before the run did"), "{taken}");
-    assert!(taken.stderr.contains("run.json.running"), "{taken}");
+    assert!(!folder.path().join("started").exists(), "the tool ran twice");
+    let kept: i64 = database(&folder)
+        .query_row("SELECT count(*) FROM run WHERE json IS NOT NULL", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(kept, 1, "the run is not lost");
+}
+
+#[test]
+fn a_copy_of_a_saved_run_is_not_continued_again() {
+    let folder = folder();
+    for _ in 0..2 {
+        // The simulated model makes the same run twice: each is continued once.
+        assert_eq!(run_at_home(&folder, FIRST).code, Some(3));
+        let path = |name: &str| folder.path().join(name);
+        std::fs::copy(path("run.json"), path("copy.json")).unwrap();
+        let done = run_at_home(&folder, &format!("{AGAIN} --allow read_file"));
+        assert_eq!(done.code, Some(0), "{done}");
+        let copy = "run --resume copy.json --tool read_file --allow read_file";
+        let refused = run_at_home(&folder, copy);
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused}");
+        assert!(refused.stderr.contains("has continued this run"), "{refused}");
+    }
+    let kept: i64 = database(&folder)
+        .query_row("SELECT count(*) FROM run WHERE json IS NOT NULL", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(kept, 0, "only digests are kept of runs that have ended");
+}
+
+#[test]
+fn a_run_whose_file_was_removed_is_still_in_the_store() {
+    let folder = folder();
+    assert_eq!(run_at_home(&folder, FIRST).code, Some(3));
+    std::fs::remove_file(folder.path().join("run.json")).unwrap();
+    let done = run_at_home(&folder, &format!("{AGAIN} --allow read_file"));
+    assert_eq!(
+        (done.code, done.stdout.as_str()),
+        (Some(0), "read_file says: Read me.\n"),
+        "{done}"
+    );
+}
+
+#[test]
+fn without_a_history_only_the_digest_of_a_run_is_stored() {
+    let folder = folder();
+    assert_eq!(run_at_home(&folder, &FIRST.replace("--save", "--no-log --save")).code, Some(3));
+    let content: (Option<String>, String) = database(&folder)
+        .query_row("SELECT json, state FROM run", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
+    assert_eq!(content, (None, "waiting".to_owned()));
+    assert_eq!(run_at_home(&folder, &format!("{AGAIN} --allow read_file")).code, Some(0));
+}
+
+#[test]
+fn a_run_that_nobody_continues_is_forgotten_and_its_file_still_works() {
+    let folder = folder();
+    assert_eq!(run_at_home(&folder, FIRST).code, Some(3));
+    database(&folder).execute("UPDATE run SET time = 0", []).unwrap();
+    let other = "run -m sim/tools --tool read_file --save other.json Another";
+    assert_eq!(run_at_home(&folder, other).code, Some(3));
+    let kept: i64 = database(&folder)
+        .query_row("SELECT count(*) FROM run WHERE json IS NOT NULL", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(kept, 1);
+    assert_eq!(run_at_home(&folder, &format!("{AGAIN} --allow read_file")).code, Some(0));
+}
+
+#[test]
+fn without_a_data_folder_a_run_is_saved_and_not_continued() {
+    let folder = folder();
+    let run = |args: &str| agentloop(args.split(' ')).within(folder.path()).env("HOME", "").run();
+    let first = run(FIRST);
+    assert_eq!(first.code, Some(3), "{first}");
+    assert!(!first.stderr.contains("warning"), "{first}");
+    let refused = run(&format!("{AGAIN} --allow read_file"));
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused}");
+    assert!(refused.stderr.contains("no data folder is known"), "{refused}");
+    assert!(folder.read("run.json").is_some());
+}
+
+#[test]
+fn at_a_terminal_a_killed_run_can_be_continued() {
+    let folder = folder();
+    assert_eq!(run_at_home(&folder, FIRST).code, Some(3));
+    database(&folder).execute("UPDATE run SET state = 'running'", []).unwrap();
+    let args: Vec<&str> = AGAIN.split(' ').chain(["--allow", "read_file"]).collect();
+    for (reply, code) in [("n\r", 2), ("y\r", 0)] {
+        let mut screen = common::pty::terminal(folder.path(), &args).start();
+        screen.wait_for("run its tools again? [y/N]");
+        screen.press(reply);
+        assert_eq!(screen.finish(), Some(code), "{}", screen.screen());
+    }
 }
 
 #[test]

@@ -80,9 +80,9 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     });
     let outcome = match (followed.await, &claim) {
         (Ok(outcome), _) => *outcome,
-        (Err(failure), Some(claim)) => {
-            let path = claim.claimed().display();
-            setup.notes.print_note(&format!("the run before this attempt is kept in {path}"));
+        (Err(failure), Some(_)) => {
+            let note = "the run before this attempt is stored; --resume at a terminal continues it";
+            setup.notes.print_note(note);
             return Err(failure);
         }
         (Err(failure), None) => return Err(failure),
@@ -90,12 +90,18 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let saved = match (has_progress, target) {
         (true, Some(path)) => {
             save_outcome(&files, path, &conversation, claim.as_ref(), &outcome)?;
+            if let Some(run) = &outcome.suspended {
+                store::suspend(run, path, recorder.is_enabled(), setup);
+            }
             Some(path)
         }
         _ => None,
     };
     if let Some(claim) = claim {
-        if has_progress { claim.remove() } else { claim.restore() }
+        match has_progress {
+            true => claim.end(setup),
+            false => claim.restore(recorder.is_enabled(), setup)?,
+        }
     }
     if format == Format::Json {
         result::print_result(&outcome, &args.output)?;
@@ -159,7 +165,7 @@ fn save_outcome(
     claim: Option<&Claim>,
     outcome: &Outcome,
 ) -> Result<(), Failure> {
-    // A run that is continued was moved out of its file.
+    // A run that is continued was moved from its file to the store.
     let is_claimed = claim.is_some_and(|claim| claim.is_of(path));
     match &outcome.suspended {
         Some(run) => files.write(path, is_claimed, run),

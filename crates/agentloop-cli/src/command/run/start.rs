@@ -34,7 +34,7 @@ impl Start {
     ) -> Result<Self, Failure> {
         let base = match args.tools.resume.as_deref() {
             None => Base::continuing(earlier),
-            Some(path) => match Stored::read(path)? {
+            Some(path) => match Stored::read(path, &setup.store)? {
                 Stored::Run(run) => {
                     return Self::continue_run(path, *run, args, kit, approver, setup).await;
                 }
@@ -75,7 +75,7 @@ impl Start {
         }
         let stored = run.clone();
         decide_pending(&mut run, kit, approver, setup.notes).await?;
-        let claim = Claim::take(path, &stored)?;
+        let claim = Claim::take(path, stored, setup).await?;
         let conversation = run.initial_request();
         Ok(Self { request: run.into(), conversation, claim: Some(claim) })
     }

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use agentloop::agent::{Saved, Suspended};
 use agentloop::limits::MAX_SAVED_BYTES;
 use agentloop::{ChatRequest, ErrorKind};
-use ring::digest::{Context, SHA256};
+use ring::digest::{SHA256, digest};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::files::{self, Lock, append_suffix};
-
-/// The message for a run whose process was killed.
-const UNFINISHED: &str = "a process that continued this run ended before the run did";
+use crate::prompt::Prompt;
+use crate::setup::Setup;
+use crate::store::{self, RunState, Shared, StoreError};
 
 /// The content of a file that --save wrote.
 #[derive(Debug)]
@@ -26,21 +26,18 @@ pub(super) enum Stored {
 }
 
 impl Stored {
-    /// Reads a file.
-    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        let name = path.display();
-        let fail = |why: String| Failure::file(path, why);
-        let claimed = claim_path(path);
-        if !path.exists() && claimed.exists() {
-            return Err(Failure::input_with_hint(
-                format!("{name}: {UNFINISHED}"),
-                format!(
-                    "the run before that process is in {}; rename that file to {name} to continue from there; tools that ran \
-                     since then will run again",
-                    claimed.display()
-                ),
-            ));
+    /// Reads a file. If it is not there, its run may be in the store: a process that continued it was killed, or the file was removed.
+    pub(super) fn read(path: &Path, store: &Shared) -> Result<Self, Failure> {
+        if !path.exists()
+            && let Some(run) = store.with(|store| store.find_run(path))?
+        {
+            return Ok(Self::Run(Box::new(run)));
         }
+        Self::read_file(path)
+    }
+
+    fn read_file(path: &Path) -> Result<Self, Failure> {
+        let fail = |why: String| Failure::file(path, why);
         let file = fs::File::open(path).map_err(|error| fail(error.to_string()))?;
         // The size is checked before reading, and limited while reading, because the file may grow.
         let most = u64::try_from(MAX_SAVED_BYTES).unwrap_or(u64::MAX);
@@ -75,7 +72,7 @@ pub(super) fn check_writable(path: &Path) -> Result<(), Failure> {
         ));
     }
     if path.exists() {
-        return Stored::read(path).map(drop).map_err(|_| {
+        return Stored::read_file(path).map(drop).map_err(|_| {
             Failure::input_with_hint(
                 format!("{name} exists and was not written by --save"),
                 "choose another name for --save",
@@ -154,49 +151,77 @@ impl LockedFiles {
 type Digest = [u8; 32];
 
 fn digest_file(path: &Path) -> Option<Digest> {
-    let mut file = fs::File::open(path).ok()?;
-    let mut context = Context::new(&SHA256);
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(read) => context.update(buffer.get(..read).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return None,
-        }
-    }
-    context.finish().as_ref().try_into().ok()
+    let file = fs::File::open(path).ok()?;
+    let mut bytes = Vec::new();
+    // What is larger was not written by --save.
+    file.take(MAX_SAVED_BYTES as u64 + 1).read_to_end(&mut bytes).ok()?;
+    digest(&SHA256, &bytes).as_ref().try_into().ok()
 }
 
-/// A saved run that this process continues exclusively, because a run that is continued twice would run its tools twice.
+/// Stores a run that was saved to a file. The file is enough to continue it: without a data folder nothing is stored.
+pub(super) fn suspend(run: &Suspended, path: &Path, has_content: bool, setup: &Setup) {
+    if store::find_file().is_some() {
+        let stored = setup.store.with(|store| store.suspend(run, path, has_content));
+        warn(stored, "the run is in its file, and not in the store", setup);
+    }
+}
+
+fn warn(stored: Result<(), StoreError>, what: &str, setup: &Setup) {
+    if let Err(error) = stored {
+        setup.notes.print_warning(&format!("{what}: {error}"));
+    }
+}
+
+/// A saved run that this process continues exclusively.
 ///
-/// The file is renamed while the run continues.
+/// It is moved from its file to the store, and is there until it has ended: if this process is killed, no other one continues it unasked.
 #[derive(Debug)]
 pub(super) struct Claim {
     path: PathBuf,
-    claimed: PathBuf,
+    run: Suspended,
 }
 
 impl Claim {
-    /// Claims the file, if it still contains `run`. The user may have taken long to reply, and another process may have been
-    /// faster.
-    pub(super) fn take(path: &Path, run: &Suspended) -> Result<Self, Failure> {
-        let claimed = claim_path(path);
-        // Renaming over the file of an interrupted process would lose its run.
-        if claimed.exists() {
-            return Err(Failure::input_with_hint(
-                format!("{}: {UNFINISHED}", path.display()),
-                format!("the run before that process is in {}", claimed.display()),
-            ));
+    /// Claims the run, if its file still contains it. The user may have taken long to reply, and another process may have been faster.
+    ///
+    /// At a terminal the user is asked about a run whose process was killed.
+    pub(super) async fn take(path: &Path, run: Suspended, setup: &Setup) -> Result<Self, Failure> {
+        let is_changed = match path.exists().then(|| Stored::read_file(path)).transpose()? {
+            Some(Stored::Run(now)) => *now != run,
+            Some(Stored::Conversation(_)) => true,
+            None => false,
+        };
+        let continued = || Failure::file(path, "another process has continued this run");
+        if is_changed {
+            return Err(continued());
         }
-        fs::rename(path, &claimed).map_err(|error| Failure::file(path, error))?;
-        let claim = Self { path: path.to_owned(), claimed };
-        match Stored::read(&claim.claimed) {
-            Ok(Stored::Run(now)) if *now == *run => Ok(claim),
-            _ => {
-                claim.restore();
-                Err(Failure::file(path, "another process has continued this run"))
+        let take =
+            |may_be_running| setup.store.with(|store| store.take_run(&run, path, may_be_running));
+        match take(false)? {
+            RunState::Waiting => {}
+            RunState::Done => return Err(continued()),
+            RunState::Running => {
+                let question = "Continue from before that process, and run its tools again? [y/N] ";
+                let reply = match Prompt::at_terminal(setup.notes) {
+                    Some(prompt) => prompt.ask(question).await,
+                    None => None,
+                };
+                if reply.is_none_or(|reply| reply.trim() != "y") || take(true)? == RunState::Done {
+                    return Err(Failure::input_with_hint(
+                        format!(
+                            "{}: a process that continued this run ended before the run did",
+                            path.display()
+                        ),
+                        "use --resume at a terminal to continue from before that process; tools that ran since then will run again",
+                    ));
+                }
             }
+        }
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Failure::file(path, error))
+            }
+            _ => Ok(Self { path: path.to_owned(), run }),
         }
     }
 
@@ -205,23 +230,19 @@ impl Claim {
         self.path == path
     }
 
-    /// Returns the path of the renamed file.
-    pub(super) fn claimed(&self) -> &Path {
-        &self.claimed
-    }
-
     /// Restores the file, if nothing has happened.
-    pub(super) fn restore(self) {
-        let _ = fs::rename(&self.claimed, &self.path);
+    pub(super) fn restore(self, has_content: bool, setup: &Setup) -> Result<(), Failure> {
+        let bytes = serde_json::to_vec(&self.run).map_err(io::Error::from);
+        bytes
+            .and_then(|bytes| files::replace(&self.path, &bytes))
+            .map_err(|error| Failure::file(&self.path, error))?;
+        suspend(&self.run, &self.path, has_content, setup);
+        Ok(())
     }
 
-    /// Removes the renamed file, after the outcome of the run has been saved.
-    pub(super) fn remove(self) {
-        let _ = fs::remove_file(&self.claimed);
+    /// Notes that the run was continued, after its outcome has been saved.
+    pub(super) fn end(self, setup: &Setup) {
+        let ended = setup.store.with(|store| store.end_run(&self.run));
+        warn(ended, "the run has ended, and is still marked as running", setup);
     }
-}
-
-/// Returns the name that a file has while its run continues.
-fn claim_path(path: &Path) -> PathBuf {
-    append_suffix(path, ".running")
 }
