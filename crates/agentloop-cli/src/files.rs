@@ -1,15 +1,16 @@
 //! Private files: readable by their owner only, written atomically, and locked while a process uses them.
 
-use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::failure::Failure;
+use agentloop::internal::files::parent_folder;
+pub(crate) use agentloop::internal::files::{
+    Replacement, append_suffix, create, create_folder, replace,
+};
 
-/// How many names are tried for a temporary file.
-const MAX_NAMES: u32 = 100;
+use crate::failure::Failure;
 
 /// How many times, and how long each time, to wait for another process that changes a file.
 const WAITS: u32 = 50;
@@ -18,9 +19,18 @@ const WAIT: Duration = Duration::from_millis(20);
 /// How many attempts are made to take a lock that another process releases at the same moment.
 const MAX_LOCKS: u32 = 100;
 
-/// Replaces a file atomically: a reader sees either the old or the new content, also after a crash.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace_with(path, |file| file.write_all(bytes))
+/// Returns the folder of this program in the one that a variable names, else in `in_home` of the home folder. Returns `None` if neither
+/// is known.
+pub(crate) fn user_folder(variable: &str, in_home: &str) -> Option<PathBuf> {
+    // A relative path would depend on the current folder, which another user may control.
+    let folder = |variable: &str| {
+        std::env::var_os(variable).map(PathBuf::from).filter(|folder| folder.is_absolute())
+    };
+    let has_local = cfg!(windows) && variable == "XDG_DATA_HOME";
+    folder(variable)
+        .or_else(|| folder("LOCALAPPDATA").filter(|_| has_local))
+        .or_else(|| Some(folder("HOME")?.join(in_home)))
+        .map(|folder| folder.join("agentloop"))
 }
 
 /// Checks that [`write_output`] can write to a path, as far as that is known before a call is paid for.
@@ -42,65 +52,19 @@ pub(crate) fn write_output(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Replaces a file atomically by what `write` writes.
-///
-/// # Errors
-///
-/// Fails also if the path is a folder, a device or a pipe: root could replace `/dev/null` by a file.
-pub(crate) fn replace_with(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> io::Result<()> {
-    let is_replaced = |about: fs::Metadata| about.is_file() || about.is_symlink();
-    if !fs::symlink_metadata(path).map_or(true, is_replaced) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
-    }
-    let (temporary, file) = create_temporary(path)?;
-    let mut file = BufWriter::new(file);
-    let written = write(&mut file)
-        .and_then(|()| file.flush())
-        .and_then(|()| file.get_ref().sync_all())
-        .and_then(|()| fs::rename(&temporary, path))
-        .inspect_err(|_| drop(fs::remove_file(&temporary)));
-    written?;
-    // The rename is durable only after the folder is synced. Not every file system supports that.
-    #[cfg(unix)]
-    if let Ok(folder) = File::open(parent_folder(path)) {
-        let _ = folder.sync_all();
-    }
-    Ok(())
-}
-
-/// Creates a new file that only its owner may read. Fails if the name exists, also as a symbolic link.
-pub(crate) fn create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Creates a folder that only its owner may read, and the folders above it.
-pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-/// Returns whether the file belongs to this user, and other users can neither read nor change it.
+/// Returns whether the file belongs to this user or to root, and others have none of these permissions.
 #[cfg(unix)]
-pub(crate) fn is_private(file: &File) -> bool {
+pub(crate) fn is_mine(file: &File, permissions: u32) -> bool {
     use std::os::unix::fs::MetadataExt as _;
 
     let me = rustix::process::geteuid().as_raw();
-    file.metadata()
-        .is_ok_and(|about| (about.uid() == me || about.uid() == 0) && about.mode() & 0o077 == 0)
+    file.metadata().is_ok_and(|about| {
+        (about.uid() == me || about.uid() == 0) && about.mode() & permissions == 0
+    })
 }
 
 #[cfg(not(unix))]
-pub(crate) fn is_private(_: &File) -> bool {
+pub(crate) fn is_mine(_: &File, _: u32) -> bool {
     true
 }
 
@@ -118,33 +82,6 @@ pub(crate) fn wait_for_lock(path: &Path) -> Result<Lock, Failure> {
         .unwrap_or(Ok(None))
         .map_err(fail)?
         .ok_or_else(|| Failure::file(path, "another process is using this file; try again"))
-}
-
-/// Creates a temporary file in the same folder as `path`.
-fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
-    let process = std::process::id();
-    for number in 0..MAX_NAMES {
-        let temporary = append_suffix(path, format!(".{process}-{number}.tmp"));
-        match create(&temporary) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            created => return created.map(|file| (temporary, file)),
-        }
-    }
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many temporary files in its folder"))
-}
-
-/// Appends a suffix to the name of a file.
-pub(crate) fn append_suffix(path: &Path, suffix: impl AsRef<OsStr>) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
-fn parent_folder(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    }
 }
 
 /// A lock on a file, held by this process. The lock ends with the process: a crash leaves at most an empty lock file, which
@@ -208,7 +145,8 @@ impl Drop for Lock {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -236,18 +174,11 @@ mod tests {
     }
 
     #[test]
-    fn a_symbolic_link_in_place_of_a_new_file_is_not_followed() {
+    fn a_symbolic_link_in_place_of_a_lock_is_not_followed() {
         let folder = folder("link");
-        let (link, target) = (folder.join("link"), folder.join("target"));
-        std::os::unix::fs::symlink(&target, &link).unwrap();
-        assert!(create(&link).is_err());
-        std::os::unix::fs::symlink(&target, folder.join("x.lock")).unwrap();
+        std::os::unix::fs::symlink(folder.join("target"), folder.join("x.lock")).unwrap();
         assert!(Lock::take(&folder.join("x")).is_err());
-        // The link is replaced, not its target.
-        replace(&link, b"new").unwrap();
-        assert!(!target.exists());
-        assert_eq!(fs::read(&link).unwrap(), b"new");
-        assert!(fs::symlink_metadata(&link).unwrap().is_file());
+        assert!(!folder.join("target").exists());
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -48,7 +48,7 @@ impl StoredKeys {
             }
             Err(error) => return Err(fail(&error.to_string())),
         };
-        if !files::is_private(&file) {
+        if !files::is_mine(&file, 0o077) {
             return Err(fail("other users can read or change this file (fix: `chmod 600`)"));
         }
         let mut text = String::new();

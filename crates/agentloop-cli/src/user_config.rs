@@ -15,12 +15,7 @@ const MAX_BYTES: u64 = 4 << 20;
 
 /// Returns a file in the user's configuration folder.
 pub(crate) fn user_path(name: &str) -> Option<PathBuf> {
-    let folder = |variable: &str, rest: &str| {
-        // A relative path would depend on the current folder, which another user may control.
-        let folder = std::env::var_os(variable).map(PathBuf::from).filter(|it| it.is_absolute())?;
-        Some(folder.join(rest).join(name))
-    };
-    folder("XDG_CONFIG_HOME", "agentloop").or_else(|| folder("HOME", ".config/agentloop"))
+    files::user_folder("XDG_CONFIG_HOME", ".config").map(|folder| folder.join(name))
 }
 
 /// Returns a file in the user's configuration folder, or a failure if no such folder is known.

@@ -25,6 +25,8 @@
 //! # }
 //! ```
 
+use agentloop::internal::{read, write};
+
 mod account;
 mod body;
 mod bucket;
@@ -55,7 +57,7 @@ mod sync;
 mod servers;
 
 use std::fmt;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 pub use account::Accounts;
 pub use body::MAX_DEPTH;
@@ -152,7 +154,7 @@ impl Gateway {
     /// Replaces the settings. Requests in progress keep the old ones; stored and cached responses and what the
     /// dashboard shows stay.
     pub fn reload(&self, mut state: State) {
-        let mut current = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = write(&self.0.state);
         state.stored = Arc::clone(&current.stored);
         if state.cache.has_same_place(&current.cache) {
             state.cache = Arc::clone(&current.cache);
@@ -195,7 +197,7 @@ impl Gateway {
     }
 
     pub(crate) fn state(&self) -> Arc<State> {
-        Arc::clone(&self.0.state.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&read(&self.0.state))
     }
 
     /// Returns what keys and teams have used.

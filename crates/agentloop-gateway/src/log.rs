@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentloop::GatewayLog;
+use agentloop::internal::lock;
 use serde_json::{Map, Value, json};
 
 use crate::record::{Record, Recorder};
@@ -36,7 +37,7 @@ impl Recorder for RequestLog {
             GatewayLog::Text => write_text(record, time),
             _ => return,
         };
-        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut out = lock(&self.out);
         // A log that cannot be written must not stop the gateway.
         let _ = writeln!(out, "{line}");
     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
+use agentloop::internal::lock;
 use agentloop::{Protocol, Usd};
 use http::StatusCode;
 
@@ -189,7 +190,7 @@ impl Histogram {
 impl Metrics {
     /// Writes all metrics in the text format of Prometheus.
     pub fn write(&self) -> String {
-        let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = lock(&self.0);
         let mut text = String::new();
         for (name, help, series) in [
             (
@@ -256,7 +257,7 @@ fn head(text: &mut String, name: &str, help: &str, kind: &str) {
 
 impl Recorder for Metrics {
     fn record(&self, record: &Record, time: Duration) {
-        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = lock(&self.0);
         let Counted {
             requests,
             tokens,

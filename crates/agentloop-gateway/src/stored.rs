@@ -3,8 +3,9 @@
 //! They are kept in memory, the latest ones. A provider that stores responses itself gets the id as it is.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use agentloop::internal::lock;
 use agentloop::protocol::serve::write_body;
 use agentloop::{ChatResponse, Error, ErrorKind, Protocol};
 use bytes::Bytes;
@@ -53,7 +54,7 @@ impl Stored {
         let mut items = match body.text("previous_response_id") {
             None => Vec::new(),
             Some(id) => {
-                let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+                let kept = lock(&self.kept);
                 let found = kept.conversations.get(&(key.to_owned(), id.clone())).cloned();
                 drop(kept);
                 let found = found.ok_or_else(|| {
@@ -94,7 +95,7 @@ impl Stored {
             return;
         }
         let place = (key.to_owned(), response.id.clone());
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         kept.bytes += bytes.len();
         if let Some(old) = kept.conversations.insert(place.clone(), bytes) {
             kept.bytes -= old.len();

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use agentloop::internal::lock;
 use agentloop::protocol::serve::{read_chat, read_embed};
 use agentloop::{ChatRequest, EmbedRequest, Error, ErrorKind, Protocol, Result};
 use bytes::Bytes;
@@ -155,7 +156,7 @@ impl Recorder {
             headers: request.headers().clone(),
             body: request.body().clone(),
         };
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         kept.bytes += received.size();
         kept.requests.push_back(received);
         while kept.requests.len() > MAX_KEPT_REQUESTS || kept.bytes > MAX_KEPT_BYTES {
@@ -166,18 +167,18 @@ impl Recorder {
 
     /// Returns the kept requests, oldest first.
     pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.kept);
         kept.requests.iter().cloned().collect()
     }
 
     /// Removes all kept requests.
     pub(crate) fn clear(&self) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
+        *lock(&self.kept) = Kept::default();
     }
 
     /// Returns the latest request.
     pub(crate) fn last(&self) -> Option<ReceivedRequest> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.kept);
         kept.requests.back().cloned()
     }
 }

@@ -107,6 +107,8 @@ mod pace;
 #[path = "../tests/it/support/patience.rs"]
 mod patience;
 mod percent;
+#[cfg(feature = "serve")]
+mod private_file;
 #[cfg(any(feature = "bedrock", feature = "entra", feature = "mcp"))]
 mod processes;
 #[cfg(all(test, unix))]
@@ -201,7 +203,14 @@ pub use transport::BoxFuture;
 #[cfg(feature = "serve")]
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::lock::{lock, read, write};
     pub use crate::secret::echo::Echo;
+
+    pub mod files {
+        pub use crate::private_file::{
+            Replacement, append_suffix, create, create_folder, options, parent_folder, replace,
+        };
+    }
 }
 
 /// Compiles and runs the Rust code of the pages of the guide, as documentation tests. A test of the command fails if a page is missing.

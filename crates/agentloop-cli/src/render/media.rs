@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::output::Output;
 use crate::screen::image::ImageProtocol;
+use crate::{files, store};
 
 /// How many names are tried for one file.
 const MAX_NAMES: u32 = 10_000;
@@ -44,27 +45,17 @@ pub(crate) fn show_media(
         }
     }
     output.flush()?;
-    match find_folder() {
-        Some(folder) => save_parts(&remaining, &folder, notes),
-        None if remaining.is_empty() => Ok(()),
+    match store::find_file().map(|file| file.with_file_name("media")) {
+        _ if remaining.is_empty() => Ok(()),
+        Some(folder) => {
+            files::create_folder(&folder).map_err(|error| Failure::file(&folder, error))?;
+            save_parts(&remaining, &folder, notes)
+        }
         None => {
             notes.print_note("the response contains media; use --save-media DIR to save it");
             Ok(())
         }
     }
-}
-
-/// Returns the folder for media that the terminal cannot show: `media` in `AGENTLOOP_DATA`, else in the user's data folder.
-fn find_folder() -> Option<PathBuf> {
-    let folder = |variable: &str, rest: &str| {
-        // A relative path would depend on the current folder, which another user may control.
-        let folder = std::env::var_os(variable).map(PathBuf::from).filter(|it| it.is_absolute())?;
-        Some(folder.join(rest))
-    };
-    folder("AGENTLOOP_DATA", "media")
-        .or_else(|| folder("XDG_DATA_HOME", "agentloop/media"))
-        .or_else(|| folder("LOCALAPPDATA", "agentloop/media").filter(|_| cfg!(windows)))
-        .or_else(|| folder("HOME", ".local/share/agentloop/media"))
 }
 
 fn save_parts(media: &[&ResponsePart], folder: &Path, notes: Notes) -> Result<(), Failure> {

@@ -4,7 +4,7 @@
 //! busy or waits. Whatever else is written calls [`clear`] or [`erase_for`] first.
 
 use std::io::Write as _;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::{terminal, width};
@@ -101,7 +101,7 @@ pub(crate) fn erase_for(write: impl FnOnce()) {
 }
 
 fn lock() -> MutexGuard<'static, Line> {
-    LINE.lock().unwrap_or_else(PoisonError::into_inner)
+    agentloop::internal::lock(&LINE)
 }
 
 /// Removes what could control the terminal.

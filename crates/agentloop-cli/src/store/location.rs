@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::files;
+
 /// The name of the file in the user's data folder.
 const FILE: &str = "history.sqlite3";
 
@@ -15,12 +17,5 @@ pub(crate) fn find_file() -> Option<PathBuf> {
     if let Some(folder) = named {
         return std::path::absolute(folder).ok().map(|folder| folder.join(FILE));
     }
-    let folder = |variable: &str, rest: &str| {
-        // A relative path would depend on the current folder, which another user may control.
-        let folder = std::env::var_os(variable).map(PathBuf::from).filter(|it| it.is_absolute())?;
-        Some(folder.join(rest).join(FILE))
-    };
-    folder("XDG_DATA_HOME", "agentloop")
-        .or_else(|| folder("LOCALAPPDATA", "agentloop").filter(|_| cfg!(windows)))
-        .or_else(|| folder("HOME", ".local/share/agentloop"))
+    files::user_folder("XDG_DATA_HOME", ".local/share").map(|folder| folder.join(FILE))
 }

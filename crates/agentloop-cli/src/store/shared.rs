@@ -1,6 +1,8 @@
 //! The file of this process, opened when it is first used.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use agentloop::internal::lock;
 
 use super::{Result, Store};
 
@@ -12,7 +14,7 @@ impl Shared {
     /// Runs `work` with the file.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Store) -> Result<T>) -> Result<T> {
         // A panic in another thread leaves at most a transaction behind that was rolled back.
-        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = lock(&self.0);
         match &mut *slot {
             Some(store) => work(store),
             empty => work(empty.insert(Store::open()?)),

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use super::Template;
 use crate::failure::Failure;
 use crate::printable;
+use crate::user_config::user_path;
 
 /// The largest template, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -16,12 +17,7 @@ const MAX_TEMPLATES: usize = 1_000;
 
 /// Returns the folder with the templates, which need not exist; `None` if the user has no home folder.
 pub(crate) fn templates_folder() -> Option<PathBuf> {
-    let folder = |variable: &str, below: &str| {
-        let path = PathBuf::from(std::env::var_os(variable)?);
-        path.is_absolute().then(|| path.join(below))
-    };
-    folder("XDG_CONFIG_HOME", "agentloop/templates")
-        .or_else(|| folder("HOME", ".config/agentloop/templates"))
+    user_path("templates")
 }
 
 /// Reads the template with this name.

@@ -60,7 +60,7 @@ impl Store {
             }
             Err(error) => return Err(fail(&error.to_string())),
         };
-        if !is_private(&file) {
+        if !files::is_mine(&file, 0o022) {
             return Err(fail("other users may write to this file"));
         }
         let mut text = String::new();
@@ -120,25 +120,5 @@ impl Store {
 
 /// Returns the path of `agentloop/trusted.json` in the user's state folder.
 fn store_path() -> Option<PathBuf> {
-    let folder = |variable: &str, rest: &str| {
-        // A relative path would depend on the current folder, which another user may control.
-        let folder = std::env::var_os(variable).map(PathBuf::from).filter(|it| it.is_absolute())?;
-        Some(folder.join(rest))
-    };
-    folder("XDG_STATE_HOME", "agentloop/trusted.json")
-        .or_else(|| folder("HOME", ".local/state/agentloop/trusted.json"))
-}
-
-#[cfg(unix)]
-fn is_private(file: &File) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-
-    let me = rustix::process::geteuid().as_raw();
-    file.metadata()
-        .is_ok_and(|about| (about.uid() == me || about.uid() == 0) && about.mode() & 0o022 == 0)
-}
-
-#[cfg(not(unix))]
-fn is_private(_: &File) -> bool {
-    true
+    Some(files::user_folder("XDG_STATE_HOME", ".local/state")?.join("trusted.json"))
 }

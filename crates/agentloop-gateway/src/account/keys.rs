@@ -1,7 +1,9 @@
 //! The keys and teams of the store.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
+
+use agentloop::internal::{read, write};
 
 use super::Accounts;
 use super::scope::Scope;
@@ -28,11 +30,11 @@ impl Accounts {
         let limits = |limits: &Limits| Arc::new(limits.clone());
         let teams = table.teams.iter().map(|team| (team.name.clone(), limits(&team.limits)));
         let stored = StoredKeys { keys, teams: teams.collect(), is_known: true, table };
-        *self.0.stored.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(stored);
+        *write(&self.0.stored) = Arc::new(stored);
     }
 
     pub(super) fn stored_keys(&self) -> Arc<StoredKeys> {
-        Arc::clone(&self.0.stored.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&read(&self.0.stored))
     }
 
     /// Returns the key of the store with a hash, if it is valid now (Unix time).
@@ -57,10 +59,10 @@ impl Accounts {
 
     /// Sets the keys and teams of the configuration that have a budget.
     pub(crate) fn set_configured(&self, scopes: Vec<(Scope, Limits)>) {
-        *self.0.configured.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(scopes);
+        *write(&self.0.configured) = Arc::new(scopes);
     }
 
     pub(super) fn configured(&self) -> Arc<Vec<(Scope, Limits)>> {
-        Arc::clone(&self.0.configured.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&read(&self.0.configured))
     }
 }

@@ -27,10 +27,11 @@ mod tests;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentloop::Usd;
+use agentloop::internal::{read, write};
 use ring::rand::{SecureRandom, SystemRandom};
 
 pub(crate) use estimate::Estimate;
@@ -156,7 +157,7 @@ impl Accounts {
 
     /// Returns the amount that is reserved for calls in progress, and how many requests are in progress.
     pub(crate) fn in_progress(&self) -> (Usd, usize) {
-        let keys = self.0.keys.read().unwrap_or_else(PoisonError::into_inner);
+        let keys = read(&self.0.keys);
         keys.values().fold((Usd::default(), 0), |(reserved, running), account| {
             let used = account.lock();
             (reserved + used.reserved(), running + used.running())
@@ -165,12 +166,12 @@ impl Accounts {
 }
 
 fn account(accounts: &RwLock<HashMap<String, Arc<Account>>>, name: &str) -> Arc<Account> {
-    let known = accounts.read().unwrap_or_else(PoisonError::into_inner);
+    let known = read(accounts);
     if let Some(account) = known.get(name) {
         return Arc::clone(account);
     }
     drop(known);
-    let mut known = accounts.write().unwrap_or_else(PoisonError::into_inner);
+    let mut known = write(accounts);
     Arc::clone(known.entry(name.to_owned()).or_default())
 }
 

@@ -1,9 +1,10 @@
 //! Accounts with a store and a journal.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
+use agentloop::internal::lock;
 use agentloop::{GatewayConfig, Result, Usd};
 use tokio::time::Instant;
 
@@ -73,7 +74,7 @@ impl Accounts {
         };
         let books = Arc::new(Shared(Arc::downgrade(&accounts.0)));
         let tasks = Tasks::start(store, journal, books, settings).await?;
-        *accounts.0.tasks.lock().unwrap_or_else(PoisonError::into_inner) = Some(tasks);
+        *lock(&accounts.0.tasks) = Some(tasks);
         Ok(accounts)
     }
 
@@ -83,7 +84,7 @@ impl Accounts {
     pub async fn close(&self, longest: Duration) -> bool {
         let began = Instant::now();
         let _ = tokio::time::timeout(longest / 2, self.calls_ended()).await;
-        let tasks = self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let tasks = lock(&self.0.tasks).take();
         self.leave_cluster().await;
         match tasks {
             Some(tasks) => tasks.close(longest.saturating_sub(began.elapsed())).await,
@@ -100,7 +101,7 @@ impl Accounts {
 
     /// Returns how the store is.
     pub(crate) fn store_health(&self) -> Option<StoreHealth> {
-        let tasks = self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let tasks = lock(&self.0.tasks);
         tasks.as_ref().map(Tasks::health)
     }
 

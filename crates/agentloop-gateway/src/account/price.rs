@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
+use agentloop::internal::lock;
 use agentloop::{Cost, CostSource, ModelData, Usage, Usd};
 use ring::digest::{SHA256, digest};
 
@@ -77,7 +78,7 @@ impl fmt::Debug for Known {
 impl Prices {
     /// Returns a model with the name of its prices.
     pub(super) fn of(&self, model: &Arc<ModelData>) -> Priced {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         let place = Arc::as_ptr(model) as usize;
         if let Some(priced) = known.models.get(&place) {
             return priced.clone();
@@ -100,12 +101,12 @@ impl Prices {
 
     /// Returns the prices that were used since the last time, for the store.
     pub(super) fn take_new(&self) -> Vec<(PriceId, String)> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).new)
+        std::mem::take(&mut lock(&self.0).new)
     }
 
     /// Puts prices back that could not be stored.
     pub(super) fn put_back(&self, prices: Vec<(PriceId, String)>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).new.extend(prices);
+        lock(&self.0).new.extend(prices);
     }
 }
 

@@ -1,7 +1,8 @@
 //! What one key, or one team, has used.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
+use agentloop::internal::lock;
 use agentloop::{GatewayBudget, GatewayPeriod, Usd};
 use tokio::time::Instant;
 
@@ -75,7 +76,7 @@ pub(super) struct Short {
 impl Account {
     pub(super) fn lock(&self) -> MutexGuard<'_, Used> {
         // Nothing panics while the lock is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
 
 use agentloop::Usd;
+use agentloop::internal::read;
 use serde::Serialize;
 
 use super::Accounts;
@@ -88,7 +88,7 @@ impl Accounts {
         let now = self.now_ms();
         // Looked up without creating one: a key that was never used has none.
         let accounts = if are_keys { &self.0.keys } else { &self.0.teams };
-        let accounts = accounts.read().unwrap_or_else(PoisonError::into_inner);
+        let accounts = read(accounts);
         let mut views: Vec<(u64, AccountView)> = Vec::new();
         for (name, one) in known {
             let (mut running, mut budgets, mut fullest) = (0, Vec::new(), 0);

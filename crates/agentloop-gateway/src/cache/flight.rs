@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Wake, Waker, ready};
 use std::time::Duration;
 
+use agentloop::internal::lock;
 use agentloop::middleware::CacheKey;
 use agentloop::{BoxFuture, Error, ErrorKind};
 use bytes::Bytes;
@@ -99,7 +100,7 @@ impl Flight {
     }
 
     fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.progress)
     }
 
     /// Goes on with the call. Whoever waits is woken when there is something new.
@@ -284,7 +285,7 @@ struct Wakers(Mutex<HashMap<u64, Waker>>);
 
 impl Wakers {
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Waker>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     fn register(&self, id: u64, waker: &Waker) {

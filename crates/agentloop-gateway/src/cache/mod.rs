@@ -15,9 +15,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
+use agentloop::internal::lock;
 use agentloop::limits::CACHE_STORE_DEADLINE;
 use agentloop::middleware::{CacheKey, CacheStore, GuardedStore, MemoryStore};
 use agentloop::{BoxFuture, Error, ErrorKind, GatewayConfig, Result, Secret};
@@ -162,7 +163,7 @@ impl Cache {
     }
 
     fn flights(&self) -> MutexGuard<'_, HashMap<CacheKey, Weak<Flight>>> {
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.flights)
     }
 }
 

@@ -1,11 +1,12 @@
 //! The folder of the journal: its lock, and the segments that lines are appended to.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentloop::internal::files;
 use agentloop::{Error, ErrorKind, Result};
 
 use super::line;
@@ -68,7 +69,7 @@ impl Disk {
                 "the folder must be on a local disk and belong to the user who runs the gateway",
             )
         };
-        make_private(folder).map_err(|error| failed(&error))?;
+        files::create_folder(folder).map_err(|error| failed(&error))?;
         let lock = open_private(&folder.join(LOCK), false).map_err(|error| failed(&error))?;
         // The lock ends with the process, however it ends.
         match lock.try_lock() {
@@ -271,17 +272,5 @@ fn create_segment(folder: &Path, after: u64) -> io::Result<(u64, Arc<File>)> {
 
 /// Opens a file that only the user can read, for appending. Windows locks only files that can also be read.
 fn open_private(path: &Path, is_new: bool) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true).create_new(is_new);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    files::options().read(true).append(true).create(true).create_new(is_new).open(path)
 }

@@ -27,9 +27,10 @@ mod write;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
+use agentloop::internal::lock;
 use agentloop::{Error, ErrorKind, Result};
 use tokio::sync::Notify;
 
@@ -277,11 +278,11 @@ impl Journal {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn spare(&self) -> MutexGuard<'_, Vec<LedgerRow>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.spare)
     }
 }
 

@@ -8,10 +8,11 @@ mod ring;
 mod view;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 use agentloop::Usd;
+use agentloop::internal::lock;
 use tokio::time::Instant;
 
 use histogram::Histogram;
@@ -93,7 +94,7 @@ impl Live {
     }
 
     fn lock(&self) -> MutexGuard<'_, Counted> {
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.counted)
     }
 }
 

@@ -1,8 +1,9 @@
 //! The requests in progress.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+use agentloop::internal::lock;
 use tokio::time::Instant;
 
 use crate::record::Record;
@@ -120,7 +121,7 @@ impl Registry {
     }
 
     fn shard(&self, index: usize) -> MutexGuard<'_, Shard> {
-        self.shards[index % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shards[index % SHARDS])
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
+use agentloop::internal::lock;
 use agentloop::{Error, ErrorKind};
 use tokio::time::Instant;
 
@@ -61,7 +62,7 @@ pub(crate) fn blame(error: &Error) -> Blame {
 
 impl Health {
     fn lock(&self) -> std::sync::MutexGuard<'_, Last> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Returns whether it can be used now.

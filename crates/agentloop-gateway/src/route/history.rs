@@ -1,9 +1,10 @@
 //! How the calls of a provider ended in the last hour.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use agentloop::ErrorKind;
+use agentloop::internal::lock;
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -53,7 +54,7 @@ impl History {
     }
 
     fn lock(&self) -> MutexGuard<'_, Counted> {
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.counted)
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use agentloop::internal::lock;
 use agentloop::{AgentLoop, Error, ErrorKind, GatewayConfig, Result, Target};
 use tokio::time::Instant;
 
@@ -223,7 +224,7 @@ impl Pools {
     }
 
     fn load_of(&self, model: &str) -> Load {
-        let mut loads = self.loads.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut loads = lock(&self.loads);
         if let Some(load) = loads.get(model) {
             return load.clone();
         }

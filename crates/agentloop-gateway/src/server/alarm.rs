@@ -2,10 +2,11 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant as StdInstant};
 
+use agentloop::internal::lock;
 use hyper::rt::{Sleep, Timer};
 use tokio::time::{self, Instant};
 
@@ -40,7 +41,7 @@ impl Future for Wait {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let mut timer = self.alarm.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut timer = lock(&self.alarm.0);
         let timer = timer.get_or_insert_with(|| Box::pin(time::sleep_until(self.due)));
         if timer.deadline() > self.due {
             timer.as_mut().reset(self.due);

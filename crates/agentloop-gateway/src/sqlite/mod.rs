@@ -9,10 +9,10 @@ mod error;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use agentloop::internal::files;
 use agentloop::{Error, ErrorKind, Result};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
@@ -131,17 +131,9 @@ fn connect(path: &Path, busy: Duration) -> rusqlite::Result<Connection> {
 /// Creates the file and its folder for the user alone. SQLite gives its other files the permissions of this one.
 fn make_private(path: &Path) -> std::io::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| *folder != Path::new("")) {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
+        files::create_folder(folder)?;
     }
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
+    match files::create(path) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => restrict(path),
         created => created.map(drop),
     }
@@ -152,10 +144,10 @@ fn make_private(path: &Path) -> std::io::Result<()> {
 fn restrict(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-    let about = fs::metadata(path)?;
+    let about = std::fs::metadata(path)?;
     let is_mine = about.uid() == rustix::process::geteuid().as_raw();
     match is_mine && about.mode() & 0o077 != 0 && about.is_file() {
-        true => fs::set_permissions(path, fs::Permissions::from_mode(0o600)),
+        true => std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)),
         false => Ok(()),
     }
 }

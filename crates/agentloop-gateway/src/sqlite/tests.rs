@@ -1,5 +1,6 @@
 //! What every kind of file has in common. The tests of the stores open each of theirs.
 
+use std::fs;
 use std::path::PathBuf;
 
 use super::*;

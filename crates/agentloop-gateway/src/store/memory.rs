@@ -1,8 +1,9 @@
 //! The simplest store, with which tests compare the others.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use agentloop::internal::lock;
 use agentloop::{BoxFuture, Result, Usd};
 
 use super::refusal::{hash_is_taken, name_is_taken, no_such_key, team_has_keys};
@@ -39,7 +40,7 @@ impl MemoryStore {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tables> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

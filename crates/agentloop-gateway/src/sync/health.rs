@@ -1,9 +1,10 @@
 //! How the store is.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use agentloop::Error;
+use agentloop::internal::lock;
 
 /// How the store is.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +75,6 @@ impl Watched {
     }
 
     fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }

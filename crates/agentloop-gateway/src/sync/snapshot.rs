@@ -1,9 +1,10 @@
 //! The copy of keys, teams and sums beside the journal, for a start while the store cannot be reached.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
+use agentloop::internal::files;
 use serde::{Deserialize, Serialize};
 
 use super::sums::Sums;
@@ -39,15 +40,7 @@ pub(super) fn save(path: &Path, snapshot: &Snapshot) -> io::Result<()> {
         sums: snapshot.sums.clone(),
     };
     let text = serde_json::to_vec(&wire)?;
-    let temporary = path.with_extension("new");
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&temporary)?;
-    file.write_all(&text)?;
-    file.sync_data()?;
-    fs::rename(&temporary, path)
+    files::replace(path, &text)
 }
 
 /// Reads the file. Returns `None` if there is none, or it cannot be used.

@@ -1,7 +1,8 @@
 //! Responses in the order of the requests.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use agentloop::internal::lock;
 use agentloop::{Error, ErrorKind, Result};
 
 use crate::script::Turn;
@@ -20,7 +21,7 @@ impl Sequence {
 
     /// Returns the next response. If `is_kept` returns true, the response is returned again for the next request.
     pub(super) fn next(&self, is_kept: impl FnOnce(&Turn) -> bool) -> Result<Turn> {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = lock(&self.next);
         let count = self.turns.len();
         let turn = self.turns.get(*next).ok_or_else(|| exhausted(count, *next))?;
         if !is_kept(turn) {

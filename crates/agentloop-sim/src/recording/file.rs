@@ -2,7 +2,6 @@
 
 use std::io::Read as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentloop::{Error, ErrorKind, Result};
 use base64::Engine as _;
@@ -150,17 +149,5 @@ pub(super) fn write(path: &Path, exchanges: &[Exchange]) -> Result<()> {
     if text.len() as u64 > MAX_RECORDING_BYTES {
         return Err(failed(&format!("it would have more than {MAX_RECORDING_BYTES} bytes")));
     }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    // Two recordings of one process can have the same file by mistake. A reader still sees one of them, and not a mix.
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    name.push(format!(".{}-{number}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path)).map_err(
-        |error| {
-            // What was written of it is of no use.
-            let _ = std::fs::remove_file(&temporary);
-            failed(&error)
-        },
-    )
+    agentloop::internal::files::replace(path, text.as_bytes()).map_err(|error| failed(&error))
 }

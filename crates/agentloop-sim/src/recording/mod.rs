@@ -9,8 +9,9 @@ mod replay;
 mod secret;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use agentloop::internal::lock;
 use agentloop::provider::KeySource;
 use agentloop::transport::{Body, HttpTransport, SendOptions, Transport};
 use agentloop::{
@@ -249,7 +250,7 @@ impl Recording {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.state)
     }
 }
 

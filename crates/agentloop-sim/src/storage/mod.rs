@@ -6,8 +6,9 @@ mod file;
 mod write;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
+use agentloop::internal::lock;
 use agentloop::{Error, ErrorKind, Protocol, Result};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request};
@@ -53,7 +54,7 @@ impl Stored {
 
 impl Storage {
     fn lock(&self) -> MutexGuard<'_, Stored> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

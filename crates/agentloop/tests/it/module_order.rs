@@ -10,6 +10,7 @@ const ORDER: &[&str] = &[
     "limits",
     "lock",
     "percent",
+    "private_file",
     "processes",
     "secret",
     "pace",

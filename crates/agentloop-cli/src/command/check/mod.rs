@@ -105,7 +105,8 @@ async fn prepare(
     let client = setup.build_client_with(provider.clone())?;
     let known = known.unwrap_or_else(|| ModelData::new(&model));
     let protocol = args.protocol;
-    let subject = Subject { client, model, provider, embedding_model, known, protocol, spent: None };
+    let subject =
+        Subject { client, model, provider, embedding_model, known, protocol, spent: None };
     Ok((subject, recording))
 }
 

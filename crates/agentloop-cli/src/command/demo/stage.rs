@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use agentloop::internal::lock;
 use agentloop::middleware::Fallback;
 use agentloop::{AgentLoop, ChatResponse, Provider};
 
@@ -82,13 +83,13 @@ impl Stage {
     /// Adds the usage of a response, as prompt and completion tokens.
     pub(super) fn count(&self, response: &ChatResponse) {
         let usage = &response.usage;
-        let mut counted = self.counted.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut counted = lock(&self.counted);
         counted.0 += usage.prompt_tokens.unwrap_or(0);
         counted.1 += usage.completion_tokens.unwrap_or(0);
     }
 
     pub(super) fn counted(&self) -> (u64, u64) {
-        *self.counted.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        *lock(&self.counted)
     }
 
     /// Returns what the providers of the complete responses counted.

@@ -66,7 +66,7 @@ pub(super) fn search(args: &Search, notes: Notes) -> Result<(), Failure> {
         match columns {
             Some(columns) => show_hit(&mut output, hit, role, columns)?,
             None => {
-                write_columns(&mut output, &[&hit.conversation.id, role, &plain(&hit.snippet)])?
+                write_columns(&mut output, &[&hit.conversation.id, role, &plain(&hit.snippet)])?;
             }
         }
     }

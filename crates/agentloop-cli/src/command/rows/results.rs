@@ -295,13 +295,14 @@ fn sort_lines(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let permissions = file.metadata().map_err(fail)?.permissions();
-    let sorted = files::replace_with(path, |to| {
-        to.get_ref().set_permissions(permissions)?;
+    let write = || {
+        let mut to = files::Replacement::begin(path)?;
+        to.set_permissions(permissions)?;
         for place in places.values() {
             file.seek(SeekFrom::Start(place.start))?;
-            io::copy(&mut io::Read::take(&file, place.bytes), to)?;
+            io::copy(&mut io::Read::take(&file, place.bytes), &mut to)?;
         }
-        Ok(())
-    });
-    sorted.map_err(fail)
+        to.commit()
+    };
+    write().map_err(fail)
 }

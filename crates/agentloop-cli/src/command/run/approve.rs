@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use agentloop::BoxFuture;
 use agentloop::agent::{Approver, Decision, Pending, Suspended, Wants};
+use agentloop::internal::lock;
 use serde_json::Value;
 
 use super::kit::Kit;
@@ -65,7 +66,7 @@ impl TerminalApprover {
 
     /// Asks the user whether a call may run.
     pub(super) async fn ask(&self, call: &Pending) -> Decision {
-        let always = || self.always.lock().unwrap_or_else(PoisonError::into_inner);
+        let always = || lock(&self.always);
         let allowed = always().get(&call.tool).cloned();
         if allowed.is_some() && allowed == call.definition {
             return Decision::Allow;

@@ -28,9 +28,10 @@ mod task;
 mod tests;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use agentloop::internal::lock;
 use agentloop::{BoxFuture, GatewayWithoutRedis, Result, Secret, Usd};
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::sync::{Notify, oneshot};
@@ -86,7 +87,7 @@ struct Shared {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Table> {
         // Nothing panics while the lock is held.
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.table)
     }
 
     /// Returns the time of this node, without jumps.
@@ -292,7 +293,7 @@ impl Cluster for RedisCluster {
             self.shared.lock().is_closed = true;
             self.shared.wake.notify_one();
             self.shared.closing.notify_one();
-            let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let task = lock(&self.task).take();
             if let Some(task) = task {
                 let _ = tokio::time::timeout(3 * task::PROBE_DEADLINE, task).await;
             }
@@ -313,7 +314,7 @@ fn allows_nothing((at, rates): (usize, &Rates)) -> Option<Refusal> {
 
 impl Drop for RedisCluster {
     fn drop(&mut self) {
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let task = lock(&self.task).take();
         for task in [task, self.ledger.take()].into_iter().flatten() {
             task.abort();
         }

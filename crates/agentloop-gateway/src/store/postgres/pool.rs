@@ -1,10 +1,11 @@
 //! Connections that operations borrow, each operation with a deadline.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentloop::Result;
+use agentloop::internal::lock;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Error as PostgresError, Statement};
@@ -44,7 +45,7 @@ impl Pool {
                 None => Session::open(&self.target, self.deadline).await?,
             };
             let result = work(&mut session).await?;
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(session);
+            lock(&self.idle).push(session);
             Ok::<_, Failure>(result)
         };
         match tokio::time::timeout(self.deadline, operation).await {
@@ -63,7 +64,7 @@ impl Pool {
 
     /// Takes a connection that the server has not closed meanwhile.
     fn take_idle(&self) -> Option<Session> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&self.idle);
         idle.retain(|session| !session.client.is_closed());
         idle.pop()
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::diff::{self, Change};
 use super::read::{self, Asked};
 use super::{Root, run_blocking};
-use crate::files::append_suffix;
+use crate::files::Replacement;
 
 /// The longest text that replaces a passage, in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -120,14 +120,10 @@ pub(super) fn apply(root: &Root, edit: &Edit) -> Result<String, ToolError> {
 /// Replaces the content of a file atomically, and keeps its permissions.
 fn replace(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let permissions = fs::metadata(place)?.permissions();
-    let temporary = append_suffix(place, format!(".{}.tmp", std::process::id()));
-    let write = || {
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
-        file.write_all(bytes)?;
-        file.set_permissions(permissions)?;
-        fs::rename(&temporary, place)
-    };
-    write().inspect_err(|_| drop(fs::remove_file(&temporary)))
+    let mut file = Replacement::begin(place)?;
+    file.set_permissions(permissions)?;
+    file.write_all(bytes)?;
+    file.commit()
 }
 
 #[cfg(test)]
