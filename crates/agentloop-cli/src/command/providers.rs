@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::screen::width;
 use crate::setup::Setup;
 use crate::table::Table;
 

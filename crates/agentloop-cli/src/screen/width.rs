@@ -36,11 +36,6 @@ pub(crate) fn most_of_char(character: char) -> usize {
     }
 }
 
-/// Appends spaces up to this many columns.
-pub(crate) fn pad(text: &str, columns: usize) -> String {
-    format!("{text}{}", " ".repeat(columns.saturating_sub(of_str(text))))
-}
-
 /// Returns the longest start of the text that fits into this many columns.
 pub(crate) fn truncate(text: &str, columns: usize) -> &str {
     let mut used = 0;

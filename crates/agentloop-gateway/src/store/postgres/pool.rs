@@ -58,7 +58,7 @@ impl Pool {
     /// Returns whether there is an idle connection that is not known to be closed.
     #[cfg(test)]
     pub(super) fn has_idle(&self) -> bool {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = lock(&self.idle);
         idle.iter().any(|session| !session.client.is_closed())
     }
 
