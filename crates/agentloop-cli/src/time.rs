@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(format_utc(951_782_400_000), "2000-02-29T00:00:00Z");
         assert_eq!(format_utc(1_794_796_859_123), "2026-11-16T02:40:59Z");
         assert_eq!(format_utc(-1), "1969-12-31T23:59:59Z");
-        // A file of somebody else may have any number.
+        // A damaged file may have any number.
         assert_eq!(format_utc(i64::MAX), "9999-12-31T23:59:59Z");
         assert_eq!(format_day(i64::MIN), "-009999-01-01");
     }
