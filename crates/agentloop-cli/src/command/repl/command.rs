@@ -1,5 +1,7 @@
 //! What a line of an interactive conversation means: a prompt, or a command such as `/model`.
 
+use crate::argv::distance;
+
 /// The commands, with their arguments and what they do.
 pub(super) const HELP: [(&str, &str, &str); 12] = [
     ("/help", "", "show this list"),
@@ -120,26 +122,7 @@ fn suggest(name: &str) -> Option<&'static str> {
     let names = || HELP.iter().map(|(name, ..)| *name);
     let starts =
         names().find(|known| known[1..].starts_with(name) || name.starts_with(&known[1..]));
-    starts.or_else(|| names().find(|known| is_near(&known[1..], name)))
-}
-
-/// Returns whether two words differ by one letter, or by two that are swapped.
-fn is_near(one: &str, other: &str) -> bool {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    if one.len() == other.len() {
-        let different: Vec<usize> = (0..one.len()).filter(|at| one[*at] != other[*at]).collect();
-        return match different[..] {
-            [_] => true,
-            [a, b] => b == a + 1 && one[a] == other[b] && one[b] == other[a],
-            _ => false,
-        };
-    }
-    let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
-    long.len() == short.len() + 1
-        && (0..long.len()).any(|skip| {
-            let without = long.iter().enumerate().filter(|(at, _)| *at != skip).map(|(_, c)| c);
-            without.eq(short.iter())
-        })
+    starts.or_else(|| names().find(|known| distance(name, &known[1..]) <= 1))
 }
 
 /// Returns whether the user has not finished typing: the last line ends with a backslash, or a block of `"""` is open.
