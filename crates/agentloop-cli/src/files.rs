@@ -1,7 +1,7 @@
 //! Private files: readable by their owner only, written atomically, and locked while a process uses them.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -50,6 +50,18 @@ pub(crate) fn write_output(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Ok(_) => OpenOptions::new().write(true).open(path)?.write_all(bytes),
         Err(_) => replace(path, bytes),
     }
+}
+
+/// Reads a file that may be a pipe, and refuses one that is larger than `limit`.
+pub(crate) fn read_at_most(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
+    let fail = |error: io::Error| Failure::file(path, error);
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(fail)?;
+    file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(fail)?;
+    if bytes.len() > limit {
+        return Err(Failure::file(path, format!("larger than the limit of {limit} bytes")));
+    }
+    Ok(bytes)
 }
 
 /// Returns whether the file belongs to this user or to root, and others have none of these permissions.

@@ -1,6 +1,5 @@
 //! `agentloop moderate`: checks texts or a conversation for harm.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use agentloop::limits::MAX_FILE_BYTES;
@@ -10,6 +9,7 @@ use serde_json::Value;
 
 use super::task::{CallArgs, TextArgs, finished, prepared};
 use crate::failure::Failure;
+use crate::files;
 use crate::input;
 use crate::output::Output;
 use crate::setup::Setup;
@@ -41,16 +41,11 @@ fn read_messages(path: &Path) -> Result<Vec<ChatMessage>, Failure> {
             r#"write the messages as JSON, for example [{"role":"user","content":"Hello"}]"#,
         )
     };
-    let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        bytes = input::read_at_most(MAX_FILE_BYTES)?;
+    let bytes = if path == Path::new("-") {
+        input::read_at_most(MAX_FILE_BYTES)?
     } else {
-        let file = std::fs::File::open(path).map_err(|error| named(&error))?;
-        let read = file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes);
-        if read.map_err(|error| named(&error))? > MAX_FILE_BYTES {
-            return Err(named(&format!("it has more than {MAX_FILE_BYTES} bytes")));
-        }
-    }
+        files::read_at_most(path, MAX_FILE_BYTES)?
+    };
     let messages = match serde_json::from_slice(&bytes).map_err(|error| named(&error))? {
         Value::Object(mut request) => request.remove("messages").unwrap_or_default(),
         messages => messages,

@@ -7,8 +7,6 @@ pub(crate) mod page;
 mod size;
 mod walk;
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use agentloop::ContentPart;
@@ -17,6 +15,7 @@ use agentloop::media::{mime_of_bytes, mime_of_name};
 use self::inline::inline;
 use self::size::{format_bytes, format_tokens};
 use crate::failure::Failure;
+use crate::files::read_at_most;
 use crate::notes::Notes;
 use crate::{input, printable};
 
@@ -136,7 +135,7 @@ impl Context {
                 )),
             };
         }
-        let bytes = read_file(path, MAX_MEDIA_BYTES)?;
+        let bytes = read_at_most(path, MAX_MEDIA_BYTES)?;
         self.add(source, &bytes)
     }
 
@@ -152,7 +151,7 @@ impl Context {
                 self.skipped.push(format!("{name} (larger than {limit})"));
                 continue;
             }
-            let bytes = read_file(path, MAX_TEXT_BYTES)?;
+            let bytes = read_at_most(path, MAX_TEXT_BYTES)?;
             match as_text(&bytes) {
                 Some(_) => self.add(&name, &bytes)?,
                 None => self.skipped.push(format!("{name} (not text)")),
@@ -226,18 +225,6 @@ fn media_part(name: &str, bytes: &[u8]) -> Result<ContentPart, Failure> {
         }
     };
     part.map_err(Failure::from)
-}
-
-/// Reads a file that may be a pipe, and refuses one that is larger than `limit`.
-fn read_file(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
-    let fail = |error: std::io::Error| Failure::file(path, error);
-    let file = File::open(path).map_err(fail)?;
-    let mut bytes = Vec::new();
-    file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(fail)?;
-    match bytes.len() > limit {
-        true => Err(Failure::file(path, format!("larger than {}", format_bytes(limit)))),
-        false => Ok(bytes),
-    }
 }
 
 #[cfg(test)]

@@ -149,5 +149,5 @@ fn a_folder_does_not_follow_symbolic_links() {
 #[cfg(unix)]
 #[test]
 fn an_endless_file_is_refused() {
-    assert!(message(read("/dev/zero")).contains("larger than 67.1 MB"));
+    assert!(message(read("/dev/zero")).contains("larger than the limit of 67108864 bytes"));
 }

@@ -1,7 +1,5 @@
 //! Builds the request from the options, stdin, and a request or conversation in a file.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use agentloop::limits::MAX_SAVED_BYTES;
@@ -10,6 +8,7 @@ use agentloop::{AgentLoop, ChatMessage, ChatRequest, ContentPart, Role};
 use super::Args;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::files;
 use crate::input;
 use crate::model::choose_model;
 use crate::setup::Setup;
@@ -158,7 +157,7 @@ impl Args {
         let name = if path == Path::new("-") { "stdin".into() } else { path.to_string_lossy() };
         let bytes = match path == Path::new("-") {
             true => input::read_bytes()?,
-            false => read_file(path)?,
+            false => files::read_at_most(path, MAX_SAVED_BYTES)?,
         };
         if bytes.trim_ascii().is_empty() {
             let message = format!("--request: {name} is empty; expected a ChatRequest as JSON");
@@ -168,18 +167,5 @@ impl Args {
             let message = format!("--request: {name} does not contain a ChatRequest: {error}");
             Failure::input_with_hint(message, EXAMPLE)
         })
-    }
-}
-
-/// Reads a file of at most [`MAX_SAVED_BYTES`] bytes.
-fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
-    let fail = |error: std::io::Error| Failure::file(path, error);
-    let most = u64::try_from(MAX_SAVED_BYTES).unwrap_or(u64::MAX);
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(fail)?;
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
-    match bytes.len() > MAX_SAVED_BYTES {
-        true => Err(Failure::file(path, format!("larger than the limit of {most} bytes"))),
-        false => Ok(bytes),
     }
 }
