@@ -67,7 +67,7 @@ fn ctrl_c_ends_the_events_with_the_outcome() {
 
 const MORE_THAN_BUFFERS: usize = 32 << 20;
 
-/// Starts a server that sends comments without pause, and never an event. Also returns what is told when they are read.
+/// Starts a server that sends comments without pause, and never an event. Also returns a channel with a message when they are read.
 fn flood() -> (String, Receiver<()>) {
     use std::io::Write;
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

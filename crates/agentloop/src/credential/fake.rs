@@ -137,15 +137,6 @@ impl Home {
         std::fs::write(&path, text).unwrap();
         path.display().to_string()
     }
-
-    /// Writes a script that can be started, and returns its path.
-    #[cfg(unix)]
-    pub(super) fn write_program(&self, name: &str, script: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        crate::programs::write_program(&path, &format!("#!/bin/sh\n{script}\n"));
-        path.display().to_string()
-    }
 }
 
 impl Drop for Home {

@@ -312,11 +312,12 @@ mod program {
     use super::*;
     use crate::limits::CREDENTIAL_PROGRAM_WAIT;
     use crate::patience::wait_until;
+    use crate::programs::write_program;
 
     /// Returns a world whose Azure CLI is this script.
     fn world(script: &str) -> World {
         let mut world = World::new(&[]);
-        world.home.write_program("bin/az", script);
+        write_program(world.home.0.join("bin/az"), &format!("#!/bin/sh\n{script}\n"));
         let folder = world.home.0.join("bin").display().to_string();
         world.set("PATH", &format!("relative:{folder}:/usr/bin"));
         world

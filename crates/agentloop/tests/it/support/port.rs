@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpSocket;
 
-/// A port of this machine that is not given to anybody else before it is dropped.
+/// A port of this machine that no other program and no other test is given before it is dropped.
 ///
-/// Connections to it are refused until a server is told to listen on it, and again when that server has ended.
+/// Connections to it are refused until a server listens on it, and again when that server has ended.
 pub(crate) struct Port {
     address: SocketAddr,
-    // It is bound and never listens. With this option servers can listen on it, and the kernel still gives it to nobody by itself.
+    // It is bound and never listens. With `SO_REUSEADDR` servers can listen on it; the kernel does not choose it for others.
     _socket: TcpSocket,
 }
 

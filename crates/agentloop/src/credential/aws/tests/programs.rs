@@ -3,13 +3,20 @@
 use super::*;
 use crate::limits::CREDENTIAL_PROGRAM_WAIT;
 use crate::patience::wait_until;
+use crate::programs::write_program;
 
 /// Returns a lab whose profile starts this script, with these arguments.
 fn lab(script: &str, arguments: &str) -> Lab {
     let lab = Lab::new(&[]);
-    let path = lab.world.home.write_program("bin folder/keys", script);
+    let path = script_file(&lab, script);
     lab.write("config", &format!("[default]\ncredential_process = '{path}' {arguments}\n"));
     lab
+}
+
+fn script_file(lab: &Lab, script: &str) -> String {
+    let path = lab.world.home.0.join("bin folder/keys");
+    write_program(&path, &format!("#!/bin/sh\n{script}\n"));
+    path.display().to_string()
 }
 
 fn printed(id: &str, end: &str) -> String {
@@ -125,7 +132,7 @@ async fn keys_of_the_file_with_keys_come_before_a_program_and_those_of_the_other
 #[tokio::test]
 async fn a_program_can_be_the_source_of_a_role() {
     let lab = Lab::new(&[("AWS_PROFILE", "dev"), ("AWS_ENDPOINT_URL_STS", "https://sts.test")]);
-    let path = lab.world.home.write_program("bin folder/keys", SCRIPT);
+    let path = script_file(&lab, SCRIPT);
     lab.world.home.write("answer.json", &printed("AKRUN", ""));
     lab.write("config", &format!("[profile dev]\nrole_arn = arn:aws:iam::1:role/dev\nsource_profile = run\n[profile run]\ncredential_process = '{path}'\n"));
     lab.fake.responds("POST https://sts.test/", 403, "");

@@ -24,7 +24,7 @@ pub(crate) async fn accept(listener: &TcpListener) -> TcpStream {
     stream
 }
 
-/// Returns whether somebody has connected to a listener.
+/// Returns whether there was a connection to a listener.
 pub(crate) fn is_reached(listener: TcpListener) -> bool {
     // It does not block.
     listener.into_std().unwrap().accept().is_ok()
