@@ -1,4 +1,4 @@
-//! Files and folders of the user: nobody else can read them, and a reader sees either the old or the new content.
+//! Files and folders that only the user can read, and files that are replaced as a whole.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -177,7 +177,7 @@ mod tests {
         let (link, target) = (folder.0.join("link"), folder.0.join("target"));
         symlink(&target, &link).unwrap();
         assert!(create(&link).is_err());
-        // A temporary file that somebody else has put there as a link is left alone.
+        // A temporary file that another program has put there as a link is left alone.
         let first = append_suffix(&link, format!(".{}-0.tmp", std::process::id()));
         symlink(&target, &first).unwrap();
         replace(&link, b"new").unwrap();

@@ -232,7 +232,7 @@ fn without_a_history_only_the_digest_of_a_run_is_stored() {
 }
 
 #[test]
-fn a_run_that_nobody_continues_is_forgotten_and_its_file_still_works() {
+fn a_run_that_is_never_continued_is_forgotten_and_its_file_still_works() {
     let folder = folder();
     assert_eq!(run_at_home(&folder, FIRST).code, Some(3));
     database(&folder).execute("UPDATE run SET time = 0", []).unwrap();
