@@ -1,27 +1,16 @@
 //! `agentloop log` at a terminal.
 #![cfg(unix)]
 
-use std::ffi::OsStr;
-use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::process::Command;
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-
 use crate::common::folder::Folder;
+use crate::common::pty::open_terminal;
 use crate::history::{chat_completion, prepare, run, serve_recorded};
 
 /// Runs the command at a terminal with this input, and returns what the terminal shows.
 fn at_terminal(folder: &Folder, args: &[&str], input: &str) -> String {
-    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&controller).unwrap();
-    unlockpt(&controller).unwrap();
-    let name = ptsname(&controller, Vec::new()).unwrap();
-    let open = || {
-        let name = OsStr::from_bytes(name.as_bytes());
-        File::options().read(true).write(true).open(name).unwrap()
-    };
+    let (mut controller, open) = open_terminal();
     let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
         .args(args)
         .env_clear()
@@ -33,7 +22,7 @@ fn at_terminal(folder: &Folder, args: &[&str], input: &str) -> String {
         .stderr(open())
         .spawn()
         .unwrap();
-    let (mut controller, mut bytes, mut buffer) = (File::from(controller), Vec::new(), [0; 4096]);
+    let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
     let mut input = Some(input).filter(|input| !input.is_empty());
     while let Ok(read @ 1..) = controller.read(&mut buffer) {
         bytes.extend_from_slice(&buffer[..read]);

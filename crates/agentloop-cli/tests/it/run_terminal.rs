@@ -3,16 +3,13 @@
 
 use crate::common;
 
-use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
 use common::Outcome;
 use common::folder::Folder;
+use common::pty::open_terminal;
 use common::sim::Server;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// The end of a question.
 const PROMPT: &str = "[q]uit: ";
@@ -33,14 +30,7 @@ pub(crate) fn typed(
     prompt: &str,
     lines: &[&str],
 ) -> Outcome {
-    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&controller).unwrap();
-    unlockpt(&controller).unwrap();
-    let name = ptsname(&controller, Vec::new()).unwrap();
-    let open = || {
-        let name = OsStr::from_bytes(name.as_bytes());
-        File::options().read(true).write(true).open(name).unwrap()
-    };
+    let (mut terminal, open) = open_terminal();
     let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
         .args(args.split(' '))
         .env_clear()
@@ -52,7 +42,6 @@ pub(crate) fn typed(
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut terminal = File::from(controller);
     terminal.write_all(ahead.as_bytes()).unwrap();
     let (mut seen, mut bytes) = (String::new(), Vec::new());
     let (mut lines, mut looked) = (lines.iter(), 0);

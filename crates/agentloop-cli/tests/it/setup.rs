@@ -225,26 +225,16 @@ fn completions_and_manual_pages_are_printed() {
 
 #[cfg(unix)]
 mod at_terminal {
-    use std::ffi::OsStr;
-    use std::fs::File;
     use std::io::{Read, Write};
-    use std::os::unix::ffi::OsStrExt as _;
     use std::process::Command;
 
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use crate::common::pty::open_terminal;
 
     use super::*;
 
     /// Runs the command with a terminal as stdin, stdout and stderr. Types each reply when its question appears.
     fn converse(home: &Folder, args: &[&str], url: &str, replies: &[(&str, &str)]) -> Outcome {
-        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&controller).unwrap();
-        unlockpt(&controller).unwrap();
-        let name = ptsname(&controller, Vec::new()).unwrap();
-        let open = || {
-            let name = OsStr::from_bytes(name.as_bytes());
-            File::options().read(true).write(true).open(name).unwrap()
-        };
+        let (mut terminal, open) = open_terminal();
         let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
             .args(args)
             .env_clear()
@@ -258,7 +248,6 @@ mod at_terminal {
             .stdout(open())
             .spawn()
             .unwrap();
-        let mut terminal = File::from(controller);
         let (mut seen, mut bytes, mut looked) = (String::new(), Vec::new(), 0);
         let (mut replies, mut buffer) = (replies.iter().peekable(), [0; 1024]);
         // Reading fails when the last process closes the terminal.

@@ -1,16 +1,13 @@
 //! Output on a terminal contains no control characters, and JSON keeps its value.
 #![cfg(unix)]
 
-use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Command, Stdio};
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::Value;
 
 use crate::common::folder::Folder;
+use crate::common::pty::open_terminal;
 use crate::common::server::{Then, json, serve};
 use crate::common::{agentloop, sse};
 
@@ -36,23 +33,18 @@ fn chunk() -> String {
 
 /// Runs the command with a terminal as stdout, and returns its output.
 fn shown(args: &[&str], folder: &Folder, stdin: &str) -> String {
-    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&controller).unwrap();
-    unlockpt(&controller).unwrap();
-    let name = ptsname(&controller, Vec::new()).unwrap();
-    let terminal =
-        File::options().read(true).write(true).open(OsStr::from_bytes(name.as_bytes())).unwrap();
+    let (mut controller, open) = open_terminal();
     let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
         .args(args)
         .env_clear()
         .current_dir(folder.path())
         .stdin(Stdio::piped())
-        .stdout(terminal)
+        .stdout(open())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
-    let (mut controller, mut bytes, mut buffer) = (File::from(controller), Vec::new(), [0; 1024]);
+    let (mut bytes, mut buffer) = (Vec::new(), [0; 1024]);
     // Reading fails when the last process closes the terminal.
     while let Ok(read @ 1..) = controller.read(&mut buffer) {
         bytes.extend_from_slice(&buffer[..read]);

@@ -15,6 +15,19 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::common::patience::PATIENCE;
 
+/// Opens a terminal. Returns the side that shows and types, and opens the side of a command.
+pub(crate) fn open_terminal() -> (File, impl Fn() -> File) {
+    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&controller).unwrap();
+    unlockpt(&controller).unwrap();
+    let name = ptsname(&controller, Vec::new()).unwrap();
+    let open = move || {
+        let name = OsStr::from_bytes(name.as_bytes());
+        File::options().read(true).write(true).open(name).unwrap()
+    };
+    (File::from(controller), open)
+}
+
 /// A command that runs on a terminal of its own.
 pub(crate) struct Terminal {
     child: Child,
@@ -63,14 +76,7 @@ impl Setup {
     }
 
     pub(crate) fn start(mut self) -> Terminal {
-        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&controller).unwrap();
-        unlockpt(&controller).unwrap();
-        let name = ptsname(&controller, Vec::new()).unwrap();
-        let open = || {
-            let name = OsStr::from_bytes(name.as_bytes());
-            File::options().read(true).write(true).open(name).unwrap()
-        };
+        let (controller, open) = open_terminal();
         let terminal = open();
         let size = Winsize { ws_row: self.rows, ws_col: self.columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&terminal, size).unwrap();
@@ -82,7 +88,6 @@ impl Setup {
         let child = self.command.spawn().unwrap();
         // The command must be the only one that has the terminal open, so that its end can be seen.
         drop(self.command);
-        let controller = File::from(controller);
         let mut reader = controller.try_clone().unwrap();
         let (sender, output) = channel();
         std::thread::spawn(move || {
