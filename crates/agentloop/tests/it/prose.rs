@@ -34,7 +34,7 @@ const PHRASES: [(&str, &str); 24] = [
 const FINE: [&str; 4] = ["there is no", "is no longer", "is no more", "is no less"];
 
 /// What is read: files and folders below the root of the repository.
-const READ: [&str; 12] = [
+const READ: [&str; 13] = [
     ".ci/run",
     "CHANGELOG.md",
     "CONTRIBUTING.md",

@@ -52,6 +52,10 @@ pub(crate) enum StateForm {
     /// The items of the Responses protocol.
     Items,
     /// The steps of the Interactions API.
+    #[cfg_attr(
+        not(feature = "gemini-interactions"),
+        allow(dead_code, reason = "no codec sends them")
+    )]
     Steps,
 }
 
