@@ -142,8 +142,8 @@ async fn watch(mut guard: Child, folder: String, log: Shared, port: oneshot::Sen
     };
     let status = guard.wait().await.map(|status| format!(" ({status})"));
     group.into_iter().for_each(guard::kill_group);
-    let _ = std::fs::remove_dir_all(folder);
     lock(&log).ended = Some(status.unwrap_or_default());
+    let _ = std::fs::remove_dir_all(folder);
     if !is_read {
         let _ = timeout(REST_WAIT, read).await;
     }

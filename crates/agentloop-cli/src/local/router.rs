@@ -66,7 +66,7 @@ async fn add_file(server: &Server, model: &Model, models: &mut Vec<Model>) -> Re
         return Ok(known.name.clone());
     }
     let new = Model { name: id(&model.name, models), path: model.path.clone() };
-    let all = [models.as_slice(), &[new.clone()]].concat();
+    let all = [models.as_slice(), std::slice::from_ref(&new)].concat();
     write(&server.file, &all)?;
     if !list(server, "/models?reload=1").await?.contains(&new.name) {
         let message = format!("llama-server does not take {}", model.path.display());
@@ -119,7 +119,7 @@ async fn download(server: &Server, name: &str, notes: Notes) -> Result<String> {
             let event: Value = serde_json::from_str(data).unwrap_or_default();
             let is_ours = event.get("model").and_then(Value::as_str) == Some(name);
             match event.get("event").and_then(Value::as_str).filter(|_| is_ours) {
-                Some("download_progress") => notes.set_status(&progress(name, &event)),
+                Some("download_progress") => notes.update_wait(&progress(name, &event)),
                 Some("download_finished" | "download_failed") => is_done = true,
                 _ => {}
             }
