@@ -1,20 +1,30 @@
 //! Incremental JSON parsing: the part of a value that is certain before its text is complete.
 //!
+//! A scanner finds how much of the text is certain, and which brackets are open there. The strict parser reads the text that is
+//! closed at that place, so there is one reader of JSON, and what it refuses is never shown.
+//!
 //! A value only grows: objects gain properties, arrays gain items, strings gain characters. Numbers, `true`, `false` and
 //! `null` appear when their last character is certain.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use super::strict;
 
 /// The nesting depth that the strict parser accepts.
 const MAX_DEPTH: usize = 127;
 
-/// Parses a text piece by piece.
+/// Finds the value in a text that arrives piece by piece.
 #[derive(Debug, Default)]
 pub(crate) struct Partial {
     state: State,
-    stack: Vec<Frame>,
-    /// The root value, if it is complete.
-    root: Option<Value>,
+    /// The text of the value so far.
+    text: String,
+    /// How many bytes of the text are certain.
+    certain: usize,
+    /// The brackets that close what is open, the innermost last.
+    closing: Vec<char>,
+    /// Whether a string is a name of an object.
+    expects_name: bool,
     /// How many times the value has grown.
     version: u64,
     /// Whether a fence precedes the value.
@@ -30,63 +40,44 @@ enum State {
     Ticks(u8),
     /// The rest of the line that opens a fence.
     FenceLine,
-    /// A value may begin; an empty array may also end.
-    Value,
-    /// A key may begin; an empty object may also end.
-    Key,
-    Colon,
-    /// A comma or an end may follow.
-    After,
+    /// Outside of strings and words.
+    Between,
     Text {
-        text: String,
-        key: bool,
-        escape: Escape,
+        is_name: bool,
+        /// Where an escape begins that is not complete.
+        escape: Option<usize>,
     },
     /// A number, `true`, `false` or `null`.
-    Word(String),
+    Word,
     Done,
     /// The text is not JSON, or does not begin with it.
     Failed,
 }
 
-#[derive(Debug, Default)]
-enum Escape {
-    #[default]
-    None,
-    Slash,
-    /// The digits of `\u`.
-    Hex {
-        digits: u8,
-        code: u32,
-    },
-    /// The first half of a surrogate pair was read, and this much of the second `\u`.
-    Pair {
-        high: u32,
-        seen: u8,
-    },
-    PairHex {
-        high: u32,
-        digits: u8,
-        code: u32,
-    },
-}
-
-#[derive(Debug)]
-enum Frame {
-    Object { fields: Map<String, Value>, key: Option<String> },
-    Array(Vec<Value>),
-}
-
 impl Partial {
-    /// Parses the next piece.
-    pub(crate) fn feed(&mut self, text: &str) {
-        for character in text.chars() {
+    /// Scans the next piece.
+    pub(crate) fn feed(&mut self, piece: &str) {
+        let mut rest = piece;
+        while let Some(character) = rest.chars().next() {
             if matches!(self.state, State::Done | State::Failed) {
                 return;
+            }
+            let plain = match self.state {
+                State::Text { escape: None, .. } => {
+                    memchr::memchr2(b'"', b'\\', rest.as_bytes()).unwrap_or(rest.len())
+                }
+                _ => 0,
+            };
+            if plain > 0 {
+                self.text.push_str(&rest[..plain]);
+                self.grow_text();
+                rest = &rest[plain..];
+                continue;
             }
             if self.step(character).is_none() {
                 self.state = State::Failed;
             }
+            rest = &rest[character.len_utf8()..];
         }
     }
 
@@ -104,34 +95,22 @@ impl Partial {
         self.fenced
     }
 
-    /// Returns the value so far; `None` if there is none yet or the text turned out not to be JSON.
+    /// Returns the value so far; `None` if there is none yet or the text turned out not to be JSON. It reads the whole text again.
     pub(crate) fn value(&self) -> Option<Value> {
-        let mut inner = match &self.state {
-            State::Failed => return None,
-            State::Text { text, key: false, .. } => Some(Value::String(text.clone())),
-            _ => self.root.clone(),
-        };
-        for frame in self.stack.iter().rev() {
-            inner = Some(match frame {
-                Frame::Array(items) => items.iter().cloned().chain(inner).collect(),
-                Frame::Object { fields, key } => {
-                    let mut fields = fields.clone();
-                    if let (Some(key), Some(value)) = (key, inner) {
-                        fields.insert(key.clone(), value);
-                    }
-                    Value::Object(fields)
-                }
-            });
+        if matches!(self.state, State::Failed) {
+            return None;
         }
-        inner
+        let quote = matches!(self.state, State::Text { is_name: false, .. }).then_some('"');
+        let mut closed = String::with_capacity(self.certain + 1 + self.closing.len());
+        closed.push_str(&self.text[..self.certain]);
+        closed.extend(quote.into_iter().chain(self.closing.iter().rev().copied()));
+        strict::parse(&closed).ok()
     }
 
     fn step(&mut self, character: char) -> Option<()> {
-        let blank = matches!(character, ' ' | '\t' | '\n' | '\r');
         match &mut self.state {
-            State::Start if blank => {}
+            State::Start if is_blank(character) => {}
             State::Start if character == '`' => self.state = State::Ticks(1),
-            State::Start => return self.begin_value(character),
             State::Ticks(ticks) if character == '`' => {
                 *ticks += 1;
                 if *ticks == 3 {
@@ -140,176 +119,104 @@ impl Partial {
                 }
             }
             State::Ticks(_) => return None,
-            State::FenceLine if character == '\n' => self.state = State::Value,
+            State::FenceLine if character == '\n' => self.state = State::Between,
             State::FenceLine => {}
-            State::Value if blank => {}
-            State::Value => return self.begin_value(character),
-            State::Key if blank => {}
-            State::Key if character == '"' => self.state = begin_string(true),
-            State::Key if character == '}' => return self.end_container(character),
-            State::Key => return None,
-            State::Colon if blank => {}
-            State::Colon if character == ':' => self.state = State::Value,
-            State::Colon => return None,
-            State::After if blank => {}
-            State::After if character == ',' => {
-                self.state = match self.stack.last()? {
-                    Frame::Object { .. } => State::Key,
-                    Frame::Array(_) => State::Value,
-                }
-            }
-            State::After => return self.end_container(character),
-            State::Text { .. } => return self.push_char(character),
-            State::Word(word) => {
-                if character.is_ascii_alphanumeric() || matches!(character, '+' | '-' | '.') {
-                    word.push(character);
-                    return Some(());
-                }
-                let value = serde_json::from_str(word).ok()?;
+            State::Start | State::Between => return self.begin(character),
+            State::Text { .. } => self.continue_text(character),
+            State::Word if is_word(character) => self.text.push(character),
+            State::Word => {
                 self.version += 1;
-                self.put_value(value)?;
-                return self.step(character);
+                self.end_value();
+                if matches!(self.state, State::Between) {
+                    return self.begin(character);
+                }
             }
             State::Done | State::Failed => {}
         }
         Some(())
     }
 
-    /// Begins a value.
-    fn begin_value(&mut self, character: char) -> Option<()> {
+    /// Adds a character that is in no string and no word.
+    fn begin(&mut self, character: char) -> Option<()> {
+        self.state = State::Between;
+        self.text.push(character);
         match character {
-            '{' | '[' if self.stack.len() == MAX_DEPTH => return None,
-            '{' => {
-                self.stack.push(Frame::Object { fields: Map::new(), key: None });
-                self.state = State::Key;
+            '{' | '[' if self.closing.len() == MAX_DEPTH => return None,
+            '{' | '[' => {
+                self.closing.push(if character == '{' { '}' } else { ']' });
+                self.expects_name = character == '{';
                 self.version += 1;
+                self.certain = self.text.len();
             }
-            '[' => {
-                self.stack.push(Frame::Array(Vec::new()));
-                self.state = State::Value;
-                self.version += 1;
-            }
+            '}' | ']' if self.closing.pop() != Some(character) => return None,
+            '}' | ']' => self.end_value(),
             '"' => {
-                self.state = begin_string(false);
-                self.version += 1;
+                let is_name = self.expects_name;
+                self.state = State::Text { is_name, escape: None };
+                self.grow_text();
             }
-            ']' => return self.end_container(character),
-            '-' | 't' | 'f' | 'n' | '0'..='9' => self.state = State::Word(character.to_string()),
+            ',' | ':' => {
+                let is_object = *self.closing.last()? == '}';
+                self.expects_name = is_object && character == ',';
+            }
+            '-' | 't' | 'f' | 'n' | '0'..='9' => self.state = State::Word,
+            _ if is_blank(character) => {}
             _ => return None,
         }
         Some(())
     }
 
-    /// Ends an object or an array.
-    fn end_container(&mut self, character: char) -> Option<()> {
-        let value = match (self.stack.pop()?, character) {
-            (Frame::Object { fields, key: None }, '}') => Value::Object(fields),
-            (Frame::Array(items), ']') => Value::Array(items),
-            _ => return None,
-        };
-        self.put_value(value)
+    /// Ends a value that is not inside of a string.
+    fn end_value(&mut self) {
+        self.certain = self.text.len();
+        self.expects_name = false;
+        self.state = if self.closing.is_empty() { State::Done } else { State::Between };
     }
 
-    /// Adds a complete value to its container.
-    fn put_value(&mut self, value: Value) -> Option<()> {
-        self.state = State::After;
-        match self.stack.last_mut() {
-            None => {
-                self.root = Some(value);
-                self.state = State::Done;
-            }
-            Some(Frame::Array(items)) => items.push(value),
-            Some(Frame::Object { fields, key }) => {
-                fields.insert(key.take()?, value);
+    /// Adds the end of a string, or a part of an escape.
+    fn continue_text(&mut self, character: char) {
+        let State::Text { is_name, escape } = &mut self.state else { return };
+        self.text.push(character);
+        match (*escape, character) {
+            (None, '"') if *is_name => self.state = State::Between,
+            (None, '"') => self.end_value(),
+            (None, '\\') => *escape = Some(self.text.len() - 1),
+            (Some(begin), _) if !is_escape(&self.text.as_bytes()[begin..]) => {}
+            _ => {
+                *escape = None;
+                self.grow_text();
             }
         }
-        Some(())
     }
 
-    /// Adds a character to a string.
-    fn push_char(&mut self, character: char) -> Option<()> {
-        let State::Text { text, key, escape } = &mut self.state else { return None };
-        let plain = match escape {
-            Escape::None => match character {
-                '"' => return self.end_string(),
-                '\\' => {
-                    *escape = Escape::Slash;
-                    return Some(());
-                }
-                '\0'..='\x1f' => return None,
-                other => other,
-            },
-            Escape::Slash => match character {
-                '"' | '\\' | '/' => character,
-                'b' => '\u{8}',
-                'f' => '\u{c}',
-                'n' => '\n',
-                'r' => '\r',
-                't' => '\t',
-                'u' => {
-                    *escape = Escape::Hex { digits: 0, code: 0 };
-                    return Some(());
-                }
-                _ => return None,
-            },
-            Escape::Hex { digits, code } => {
-                *code = *code * 16 + character.to_digit(16)?;
-                *digits += 1;
-                if *digits < 4 {
-                    return Some(());
-                }
-                if (0xd800..0xdc00).contains(code) {
-                    *escape = Escape::Pair { high: *code, seen: 0 };
-                    return Some(());
-                }
-                char::from_u32(*code)?
-            }
-            Escape::Pair { high, seen } => {
-                match (*seen, character) {
-                    (0, '\\') => *seen = 1,
-                    (1, 'u') => *escape = Escape::PairHex { high: *high, digits: 0, code: 0 },
-                    _ => return None,
-                }
-                return Some(());
-            }
-            Escape::PairHex { high, digits, code } => {
-                *code = *code * 16 + character.to_digit(16)?;
-                *digits += 1;
-                if *digits < 4 {
-                    return Some(());
-                }
-                let low = code.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
-                char::from_u32(0x1_0000 + ((*high - 0xd800) << 10) + low)?
-            }
-        };
-        *escape = Escape::None;
-        text.push(plain);
-        if !*key {
+    /// Makes the text of a string certain, unless it is a name: its value has not begun.
+    fn grow_text(&mut self) {
+        if matches!(self.state, State::Text { is_name: false, .. }) {
+            self.certain = self.text.len();
             self.version += 1;
-        }
-        Some(())
-    }
-
-    fn end_string(&mut self) -> Option<()> {
-        let State::Text { text, key, .. } = std::mem::take(&mut self.state) else { return None };
-        if !key {
-            return self.put_value(Value::String(text));
-        }
-        match self.stack.last_mut() {
-            // With a duplicate key it is ambiguous which value is meant.
-            Some(Frame::Object { fields, .. }) if fields.contains_key(&text) => None,
-            Some(Frame::Object { key, .. }) => {
-                *key = Some(text);
-                self.state = State::Colon;
-                Some(())
-            }
-            _ => None,
         }
     }
 }
 
-fn begin_string(key: bool) -> State {
-    State::Text { text: String::new(), key, escape: Escape::None }
+fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r')
+}
+
+fn is_word(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '+' | '-' | '.')
+}
+
+/// Returns whether an escape is complete. The first half of a surrogate pair is not, without the second one.
+fn is_escape(escape: &[u8]) -> bool {
+    match escape {
+        [b'\\'] => false,
+        [b'\\', b'u', digits @ ..] => {
+            let is_half =
+                matches!(digits, [b'd' | b'D', b'8'..=b'9' | b'a'..=b'b' | b'A'..=b'B', ..]);
+            digits.len() >= if is_half { 10 } else { 4 }
+        }
+        _ => true,
+    }
 }
 
 #[cfg(test)]

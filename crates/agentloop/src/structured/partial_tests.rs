@@ -69,6 +69,48 @@ fn a_malformed_value_stops_growing() {
     }
 }
 
+/// A text that is not JSON is found out by the strict parser, whatever the scanner takes it for.
+#[test]
+fn hostile_texts_have_no_value_and_take_no_stack() {
+    let deep = "[".repeat(200_000);
+    for text in [
+        deep.as_str(),
+        "{\"a\" \"b\":1}",
+        "[\"a\"\"b\"]",
+        "[1,]",
+        "[,1]",
+        "{,}",
+        "[tru]",
+        "[1.]",
+        "[\"\u{1}\"]",
+        "[\"\\u00\"]",
+        "[\"\\u00\u{e9}\u{e9}\"]",
+        "[\"\\udc00\"]",
+        "[\"\\ud800\\u0041\"]",
+        "{\"a\":1 \"b\":2}",
+        "{1:2}",
+        "}",
+        ":1",
+    ] {
+        let mut partial = Partial::default();
+        partial.feed(text);
+        assert_eq!(partial.value(), None, "{}", &text[..text.len().min(40)]);
+        for piece in [text, "\"", "}", "]", " "] {
+            partial.feed(piece);
+            assert_eq!(partial.value(), None, "{}", &text[..text.len().min(40)]);
+        }
+    }
+}
+
+#[test]
+fn nesting_up_to_the_limit_of_the_parser_has_a_value() {
+    let mut partial = Partial::default();
+    partial.feed(&"[".repeat(MAX_DEPTH));
+    assert!(partial.value().is_some());
+    partial.feed("[");
+    assert_eq!(partial.value(), None);
+}
+
 fn json_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -114,10 +156,23 @@ proptest! {
     }
 
     #[test]
+    fn it_does_not_matter_how_a_text_is_split(value in json_value(), at in 0_usize..80) {
+        let text = escaped(&value.to_string());
+        let at = text.floor_char_boundary(at);
+        let (mut whole, mut single) = (Partial::default(), Partial::default());
+        whole.feed(&text[..at]);
+        text[..at].chars().for_each(|one| single.feed(one.encode_utf8(&mut [0; 4])));
+        prop_assert_eq!(whole.value(), single.value());
+        whole.feed(&text[at..]);
+        text[at..].chars().for_each(|one| single.feed(one.encode_utf8(&mut [0; 4])));
+        prop_assert_eq!(whole.value(), single.value());
+    }
+
+    #[test]
     fn any_text_gives_values_that_only_grow(text in "[\\[\\]{}\",:0-9a-f\\\\u`\n ]{0,40}") {
         let values = all_values(&text);
         prop_assert!(values.windows(2).all(|pair| grew(&pair[0], &pair[1])));
-        if let (Ok(whole), Some(last)) = (crate::structured::strict::parse(&text), values.last()) {
+        if let (Ok(whole), Some(last)) = (strict::parse(&text), values.last()) {
             prop_assert!(grew(last, &whole));
         }
     }
