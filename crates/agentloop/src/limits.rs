@@ -65,9 +65,6 @@ pub const MAX_CREDENTIAL_FILE_BYTES: u64 = 1 << 20;
 /// How many profiles of Amazon Web Services can be the source of one another.
 pub const MAX_PROFILE_CHAIN: usize = 8;
 
-/// How deep the elements of an XML response with credentials can be nested. Those of Amazon Web Services have four levels.
-pub const MAX_CREDENTIAL_XML_DEPTH: usize = 16;
-
 /// How much the clock of a provider that refuses a signature must differ from this machine's before the signature is made again with its time.
 pub const MIN_CLOCK_SKEW: Duration = Duration::from_secs(240);
 

@@ -33,8 +33,8 @@ const KEYS: &str = "[keys]\naws_access_key_id = AK\naws_secret_access_key = fuzz
 const TOKEN: &str = r#"{"accessToken":"fuzzed-secret-key","expiresAt":"2099-01-01T00:00:00Z"}"#;
 const SERVED: &str = r#"{"Code":"Success","AccessKeyId":"AK","SecretAccessKey":"fuzzed-secret-key","Token":"T","Expiration":"2099-01-01T00:00:00Z"}"#;
 const SIGNED_ON: &str = r#"{"roleCredentials":{"accessKeyId":"AK","secretAccessKey":"fuzzed-secret-key","sessionToken":"T","expiration":4070908800000}}"#;
-const ASSUMED: &str = "<AssumeRoleResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\">\n<AssumeRoleResult><Credentials><AccessKeyId>AK</AccessKeyId><SecretAccessKey>fuzzed-secret-key</SecretAccessKey><SessionToken>T&amp;&#x41;</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult><!-- c --></AssumeRoleResponse>";
-const REFUSED: &str = "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>fuzzed-secret-key</Message></Error></ErrorResponse>";
+const ASSUMED: &str = r#"{"AssumeRoleResponse":{"AssumeRoleResult":{"Credentials":{"AccessKeyId":"AK","Expiration":4.0709088E9,"SecretAccessKey":"fuzzed-secret-key","SessionToken":"T\u0041"}},"ResponseMetadata":{"RequestId":"1"}}}"#;
+const REFUSED: &str = r#"{"Error":{"Type":"Sender","Code":"AccessDenied","Message":"fuzzed-secret-key"},"RequestId":"1"}"#;
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let roles = [CONFIG, KEYS, TOKEN, "imds-token", "web", SERVED, ASSUMED, ASSUMED].join(END);

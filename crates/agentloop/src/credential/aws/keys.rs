@@ -1,10 +1,11 @@
 //! The keys of an account, and the forms in which services return them.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::xml;
 use crate::calendar::read_rfc3339;
 use crate::credential::refresh::Fetched;
 use crate::credential::service::{nested_object, read_object};
@@ -109,18 +110,50 @@ pub(super) fn read_printed(output: &[u8], program: &str) -> Result<Fetched<Keys>
         .ok_or_else(|| unreadable(program))
 }
 
-/// Reads keys from the body of a response of the service for roles.
+/// Keys as the service for roles returns them.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct Assumed {
+    access_key_id: Option<Secret>,
+    secret_access_key: Option<Secret>,
+    session_token: Option<Secret>,
+    expiration: End,
+}
+
+/// Amazon writes seconds since 1970, and services that stand in for it also a text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum End {
+    Seconds(f64),
+    Text(String),
+}
+
+impl Default for End {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
+/// Reads keys from the body of a response of the service for roles:
+/// `{"AssumeRoleResponse": {"AssumeRoleResult": {"Credentials": …}}}`, or the same with the name of another call.
 pub(super) fn read_assumed(body: &[u8], service: &str) -> Result<Fetched<Keys>> {
-    let text = std::str::from_utf8(body).map_err(|_| unreadable(service))?;
-    let mut found = xml::children(text, "Credentials").ok_or_else(|| unreadable(service))?;
-    // Keys have no white space, but the examples of Amazon's documentation break long lines.
-    let mut take = |name: &str| {
-        let text = found.remove(name)?;
-        Some(Secret::new(text.split_ascii_whitespace().collect::<String>()))
+    let read = || {
+        let mut response: BTreeMap<String, BTreeMap<String, Value>> = read_object(body)?;
+        let results = response.pop_first()?.1;
+        let mut result = results.into_iter().find(|(name, _)| name.ends_with("Result"))?.1;
+        let keys = result.get_mut("Credentials").filter(|keys| keys.is_object())?;
+        serde_json::from_value::<Assumed>(keys.take()).ok()
     };
-    let expires = take("Expiration").ok_or_else(|| unreadable(service))?;
-    let expires = read_end(expires.expose(), service)?;
-    fetched(&take("AccessKeyId"), &take("SecretAccessKey"), &take("SessionToken"), Some(expires))
+    let assumed: Assumed = read().ok_or_else(|| unreadable(service))?;
+    let expires = match assumed.expiration {
+        End::Seconds(seconds) => Duration::try_from_secs_f64(seconds)
+            .ok()
+            .and_then(|since| UNIX_EPOCH.checked_add(since))
+            .ok_or_else(|| unreadable(service))?,
+        End::Text(ref text) => read_end(text, service)?,
+    };
+    let Assumed { access_key_id, secret_access_key, session_token, .. } = &assumed;
+    fetched(access_key_id, secret_access_key, session_token, Some(expires))
         .ok_or_else(|| unreadable(service))
 }
 

@@ -11,7 +11,6 @@ mod sign;
 mod sso;
 #[cfg(test)]
 mod tests;
-mod xml;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -5,11 +5,11 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{Method, Request};
+use serde_json::Value;
 
 use super::keys::{Keys, read_assumed};
 use super::profile::Profile;
 use super::region::{check_region, domain};
-use super::xml;
 use crate::calendar::seconds_since_1970;
 use crate::credential::Environment;
 use crate::credential::files::read_file;
@@ -123,6 +123,8 @@ impl WebIdentity {
     }
 }
 
+const JSON: &str = "application/json";
+
 const VERSION: &str = "2011-06-15";
 
 /// A request for the keys of a role.
@@ -156,7 +158,9 @@ impl<'a> Assume<'a> {
             service: SERVICE,
             method: Method::POST,
             url: url.to_owned(),
-            headers: vec![("content-type", Secret::new(FORM))],
+            // Without `accept` the response is XML. That it is JSON then is not in Amazon's documentation, but clients rely on it for
+            // years: MongoDB's driver for C 1.30 (`mongoc-cluster-aws.c`), Salt 3007 (`salt/utils/aws.py`).
+            headers: vec![("content-type", Secret::new(FORM)), ("accept", Secret::new(JSON))],
             wait: CREDENTIAL_REQUEST_WAIT,
         };
         ask.respond_to_signed(transport, self.content.clone(), sign).await
@@ -172,21 +176,18 @@ impl<'a> Assume<'a> {
 
     /// Only codes are shown, because a text could repeat what was sent.
     fn refusal(&self, response: &Responded) -> Error {
-        let text = std::str::from_utf8(&response.body).unwrap_or_default();
-        let code = xml::children(text, "Error").and_then(|mut error| error.remove("Code"));
+        let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
+        let code = body.pointer("/Error/Code").and_then(Value::as_str);
         let Some(code) = code.filter(|code| is_code(code)) else {
             return status_error(SERVICE, response.status);
         };
         let is_temporary = response.status == 429
             || response.status >= 500
-            || matches!(
-                code.as_str(),
-                "Throttling" | "ThrottlingException" | "IDPCommunicationError"
-            );
+            || matches!(code, "Throttling" | "ThrottlingException" | "IDPCommunicationError");
         let kind = if is_temporary { ErrorKind::Server } else { ErrorKind::Auth };
         let message = format!("the AWS role `{}` cannot be assumed: {code}", self.arn);
         let error = Error::new(kind, message).with_retryable(is_temporary);
-        match code.as_str() {
+        match code {
             "AccessDenied" => error.with_hint(
                 "check that the role trusts these credentials, and that they may call sts:AssumeRole",
             ),

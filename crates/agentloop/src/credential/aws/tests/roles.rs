@@ -8,17 +8,22 @@ const BASE: &str = "[profile base]\naws_access_key_id = AKBASE\naws_secret_acces
 const ROLE_OF_BASE: &str =
     "[profile dev]\nrole_arn = arn:aws:iam::1:role/dev\nsource_profile = base\n";
 
-/// The response of STS, as Amazon documents it.
+/// The response of STS to a request that accepts JSON.
 fn assumed(id: &str, time: Duration) -> String {
-    let end = write_rfc3339(seconds_since_1970(SystemTime::now() + time));
+    assumed_until(id, seconds_since_1970(SystemTime::now() + time))
+}
+
+fn assumed_until(id: &str, end: u64) -> String {
+    // Amazon writes the time as `1.794732577E9`.
+    let end = format!("{:E}", end as f64);
     format!(
-        "<AssumeRoleResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\">\n  <AssumeRoleResult>\n    <AssumedRoleUser><AssumedRoleId>R:x</AssumedRoleId><Arn>arn:aws:sts::1:assumed-role/dev/x</Arn></AssumedRoleUser>\n    <Credentials>\n      <AccessKeyId>{id}</AccessKeyId>\n      <SecretAccessKey>S-{id}</SecretAccessKey>\n      <SessionToken>T-{id}</SessionToken>\n      <Expiration>{end}</Expiration>\n    </Credentials>\n  </AssumeRoleResult>\n  <ResponseMetadata><RequestId>1</RequestId></ResponseMetadata>\n</AssumeRoleResponse>"
+        r#"{{"AssumeRoleResponse":{{"AssumeRoleResult":{{"AssumedRoleUser":{{"Arn":"arn:aws:sts::1:assumed-role/dev/x","AssumedRoleId":"R:x"}},"Credentials":{{"AccessKeyId":"{id}","Expiration":{end},"SecretAccessKey":"S-{id}","SessionToken":"T-{id}"}},"PackedPolicySize":null}},"ResponseMetadata":{{"RequestId":"1"}}}}}}"#
     )
 }
 
 fn refusal(code: &str) -> String {
     format!(
-        "<ErrorResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><Error><Type>Sender</Type><Code>{code}</Code><Message>TOKEN-TEXT</Message></Error><RequestId>1</RequestId></ErrorResponse>"
+        r#"{{"Error":{{"Code":"{code}","Message":"TOKEN-TEXT","Type":"Sender"}},"RequestId":"1"}}"#
     )
 }
 
@@ -57,6 +62,7 @@ async fn a_profile_assumes_a_role_with_the_keys_of_another_one() {
     assert_eq!(asked.len(), 1);
     assert_eq!(scope(&asked[0]), "AKBASE eu-west-1 sts");
     assert_eq!(asked[0].headers["content-type"], "application/x-www-form-urlencoded");
+    assert_eq!(asked[0].headers["accept"], "application/json");
     assert_eq!(
         asked[0].body,
         "Action=AssumeRole&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fdev&ExternalId=ours%20%26%20theirs&DurationSeconds=900&RoleSessionName=me%40lab"
@@ -326,10 +332,7 @@ async fn keys_that_look_expired_by_a_clock_that_is_ahead_are_used() {
     pod(&mut lab, "eyJ.one");
     // This machine is two hours ahead of the service.
     let date = http_date(seconds_since_1970(SystemTime::now()) - 7200);
-    let end = write_rfc3339(seconds_since_1970(SystemTime::now()) - 3600);
-    let body = assumed("AKPOD", HOUR);
-    let at = body.find("<Expiration>").unwrap() + "<Expiration>".len();
-    let body = format!("{}{end}{}", &body[..at], &body[at + end.len()..]);
+    let body = assumed_until("AKPOD", seconds_since_1970(SystemTime::now()) - 3600);
     lab.fake.responds_with(STS, 200, &[("date", &date)], body);
     assert_eq!(signer(&lab.sign().await.unwrap()), "AKPOD");
 }
@@ -353,7 +356,7 @@ async fn refusals_of_a_role_show_codes_only() {
         assert!(!format!("{error:?}").contains("TOKEN-TEXT"), "{error:?}");
         assert!(!format!("{error:?}").contains("eyJ.secret"), "{error:?}");
     }
-    for body in ["<html>down</html>", "", "<Error><Code>eyJ.secret is bad</Code></Error>"] {
+    for body in ["<html>down</html>", "", r#"{"Error":{"Code":"eyJ.secret is bad"}}"#] {
         let mut lab = Lab::new(&[]);
         pod(&mut lab, "eyJ.secret");
         lab.fake.responds(STS, 502, body);
@@ -370,19 +373,20 @@ async fn hostile_responses_of_the_service_for_roles_are_errors_that_show_no_keys
         String::new(),
         "{}".to_owned(),
         whole[..whole.len() / 2].to_owned(),
-        whole.replace("</AssumeRoleResponse>", ""),
-        whole.replace("<SecretAccessKey>", "<SecretAccessKeys>"),
-        whole.replace("AKSECRET</SecretAccessKey>", "AKSECRET&x;</SecretAccessKey>"),
-        whole.replace("<Expiration>", "<Expiration>x"),
-        whole.replace("Expiration>", "Expires>"),
-        whole.replace(
-            "<AssumeRoleResult>",
-            "<!DOCTYPE x [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><AssumeRoleResult>",
-        ),
-        whole.replace("<AccessKeyId>AKSECRET", "<AccessKeyId>"),
+        format!("{whole}}}"),
+        whole.replace("\"SecretAccessKey\"", "\"SecretAccessKeys\""),
+        whole.replace("\"S-AKSECRET\"", "1"),
+        whole.replace("\"Expiration\":", "\"Expiration\":-"),
+        whole.replace("\"Expiration\":", "\"Expiration\":\"soon\",\"x\":"),
+        whole.replace("\"Expiration\":", "\"Expiration\":1e300,\"x\":"),
+        whole.replace("\"Expiration\":", "\"Expires\":"),
+        whole.replace("\"AKSECRET\"", "\"\""),
+        whole.replace("Result", "Results"),
+        "<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>AKSECRET</AccessKeyId></Credentials></AssumeRoleResult></AssumeRoleResponse>".to_owned(),
         assumed("AKSECRET", Duration::ZERO),
         format!("{whole}{}", " ".repeat(MAX_CREDENTIAL_BODY_BYTES)),
-        "<a>".repeat(20_000),
+        "[".repeat(20_000),
+        "{\"a\":".repeat(10_000),
     ];
     for body in bodies {
         let mut lab = Lab::new(&[]);
@@ -392,6 +396,14 @@ async fn hostile_responses_of_the_service_for_roles_are_errors_that_show_no_keys
         assert!(!format!("{error:?}").contains("AKSECRET"), "{error:?}");
         assert!(!format!("{error:?}").contains("eyJ.secret"), "{error:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_stands_in_for_amazons_may_write_the_time_as_text() {
+    let lab = dev(&format!("{BASE}{ROLE_OF_BASE}"));
+    let text = "\"Expiration\":\"2099-01-01T02:00:00+02:00\",\"x\":";
+    lab.fake.responds(STS, 200, assumed("AKDEV", HOUR).replace("\"Expiration\":", text));
+    assert_eq!(signer(&lab.sign().await.unwrap()), "AKDEV");
 }
 
 #[tokio::test(start_paused = true)]
