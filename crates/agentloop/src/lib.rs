@@ -99,6 +99,7 @@ pub mod inspect;
 pub mod limits;
 mod lock;
 pub mod media;
+mod memo;
 pub mod middleware;
 pub mod models;
 mod nesting;

@@ -393,8 +393,9 @@ pub(crate) const MCP_RECONNECTS: usize = 5;
 /// How many URLs of calls are kept so that they are not built again. With more, all are removed.
 pub(crate) const MAX_KNOWN_URLS: usize = 64;
 
-/// How many names of models are kept with what they lead to, so that they are not resolved again. With more, all are removed.
-pub(crate) const MAX_KNOWN_TARGETS: usize = 64;
+/// The most memory of names of models that are kept with what they lead to, so that they are not resolved again, in bytes. A name is
+/// counted with 4 KiB for its target, so about a thousand are kept.
+pub(crate) const MAX_KNOWN_TARGET_BYTES: usize = 4 << 20;
 
 /// How many times a response that does not match its schema is requested again, unless
 /// [`StructuredRequest::retries`](crate::structured::StructuredRequest::retries) is set.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock};
 
 use super::compact;
 use super::file::{self, Lines, Providers};
@@ -11,7 +11,7 @@ use super::name::{Additions, Form, forms, may_be_profile};
 use super::price;
 use super::{DataFile, Date, Hints, ModelData, ModelRestrictions, Source};
 use crate::error::{Error, ErrorKind, Result};
-use crate::lock::lock;
+use crate::memo::{Memo, Pair};
 #[cfg(feature = "config")]
 use crate::settings::Document;
 
@@ -19,28 +19,15 @@ const EMBEDDED: &str = include_str!("data.json");
 
 /// A cache of lookups in the embedded file. Every call needs the data of its model, and searching again would cost a
 /// tenth of all the work of a short call.
-static RECENT: Recent = Recent(Mutex::new(Vec::new()));
+static RECENT: LazyLock<Memo<(String, String), Hints>> = LazyLock::new(|| {
+    Memo::new(MAX_RECENT_BYTES, |(provider, model), _| provider.len() + model.len() + HINTS_BYTES)
+});
 
-/// How many models are remembered.
-const MAX_RECENT: usize = 32;
+/// How much memory of it is used. About two thousand models are remembered.
+const MAX_RECENT_BYTES: usize = 512 << 10;
 
-struct Recent(Mutex<Vec<(String, String, Hints)>>);
-
-impl Recent {
-    fn get(&self, provider: &str, model: &str, find: impl FnOnce() -> Hints) -> Hints {
-        let mut recent = lock(&self.0);
-        let known = recent.iter().find(|(owner, name, _)| name == model && owner == provider);
-        if let Some((_, _, hints)) = known {
-            return *hints;
-        }
-        let found = find();
-        if recent.len() >= MAX_RECENT {
-            recent.clear();
-        }
-        recent.push((provider.to_owned(), model.to_owned(), found));
-        found
-    }
-}
+/// The memory of an entry, beside the names.
+const HINTS_BYTES: usize = 192;
 
 /// A user's own records, by `provider/model` in small letters.
 type Overrides = BTreeMap<String, ModelData>;
@@ -206,7 +193,11 @@ impl ModelCatalog {
             found.and_then(|(_, json)| Hints::read(json)).unwrap_or_default()
         };
         match &self.0 {
-            None => RECENT.get(provider, model, find),
+            None => RECENT.get(&Pair(provider, model)).unwrap_or_else(|| {
+                let found = find();
+                RECENT.insert((provider.to_owned(), model.to_owned()), found);
+                found
+            }),
             Some(_) => find(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
@@ -12,13 +12,16 @@ use super::target::Target;
 use super::urls::Urls;
 use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::MAX_KNOWN_TARGETS;
-use crate::lock::lock;
+use crate::limits::MAX_KNOWN_TARGET_BYTES;
+use crate::memo::Memo;
 use crate::provider::Provider;
 use crate::secret::{Secret, mask};
 
 /// How many aliases may refer to one another before it is an error.
 const MAX_ALIASES: usize = 8;
+
+/// About as much memory as a target takes, with all that is known of it.
+const TARGET_BYTES: usize = 4 << 10;
 
 /// The providers of a client, and the names that resolve to them.
 pub(crate) struct Registry {
@@ -34,7 +37,7 @@ pub(crate) struct Registry {
     credentials: BTreeMap<String, Arc<dyn Credential>>,
     urls: Urls,
     /// The targets of names that were resolved before, so a call does not have to look up its model again.
-    targets: Mutex<Vec<(String, Arc<Target>)>>,
+    targets: Memo<String, Arc<Target>>,
 }
 
 impl Registry {
@@ -57,7 +60,7 @@ impl Registry {
             environment,
             credentials,
             urls: Urls::default(),
-            targets: Mutex::default(),
+            targets: Memo::new(MAX_KNOWN_TARGET_BYTES, |name, _| name.len() + TARGET_BYTES),
         }
     }
 
@@ -170,18 +173,11 @@ impl Registry {
     ///
     /// Fails if the name cannot be resolved.
     pub(crate) fn resolve(&self, name: &str) -> Result<Arc<Target>> {
-        let known = |targets: &[(String, Arc<Target>)]| {
-            targets.iter().find(|(known, _)| known == name).map(|(_, target)| Arc::clone(target))
-        };
-        if let Some(target) = known(&lock(&self.targets)) {
+        if let Some(target) = self.targets.get(name) {
             return Ok(target);
         }
         let target = Arc::new(self.find_target(name)?);
-        let mut targets = lock(&self.targets);
-        if targets.len() >= MAX_KNOWN_TARGETS {
-            targets.clear();
-        }
-        targets.push((name.to_owned(), Arc::clone(&target)));
+        self.targets.insert(name.to_owned(), Arc::clone(&target));
         Ok(target)
     }
 
@@ -325,4 +321,37 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Found by reading: all names were forgotten with the 65th, so a gateway with more models resolved them for every call.
+    #[test]
+    fn hundreds_of_models_are_resolved_once_and_the_memory_is_bounded() {
+        let new = || {
+            Registry::new(
+                vec![Provider::openai()],
+                BTreeMap::new(),
+                None,
+                None,
+                BTreeMap::new(),
+                BTreeMap::new(),
+            )
+        };
+        let registry = new();
+        let resolve = |number: usize| registry.resolve(&format!("openai/model-{number}")).unwrap();
+        let first: Vec<_> = (0..500).map(resolve).collect();
+        for (number, target) in first.iter().enumerate() {
+            assert!(Arc::ptr_eq(target, &resolve(number)), "{number}");
+        }
+        for number in 0..5 {
+            let name = format!("openai/{number}{}", "x".repeat(1 << 20));
+            let target = registry.resolve(&name).unwrap();
+            assert!(Arc::ptr_eq(&target, &registry.resolve(&name).unwrap()));
+        }
+        let long = format!("openai/{}", "x".repeat(MAX_KNOWN_TARGET_BYTES));
+        assert!(!Arc::ptr_eq(&registry.resolve(&long).unwrap(), &registry.resolve(&long).unwrap()));
+    }
 }

@@ -4,9 +4,8 @@
 //! is done for it. The results are kept for the whole process, because the definition of a tool is plain data that callers change and
 //! copy, and has no room for them. A kept conversion is the same as a new one.
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock};
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -14,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::{Converted, Dialect, convert};
 use crate::limits::{MAX_KEPT_SCHEMA_BYTES, MAX_KEPT_SCHEMAS};
-use crate::lock::lock;
+use crate::memo::Memo;
 
 /// A conversion, with its original.
 #[derive(Debug)]
@@ -72,13 +71,12 @@ impl Serialize for Sent<'_> {
 
 /// Converts a schema, or returns the conversion that was kept.
 pub(crate) fn converted(schema: &Value, dialect: Dialect) -> Arc<Kept> {
-    static SCHEMAS: LazyLock<Mutex<Schemas>> = LazyLock::new(Mutex::default);
+    static SCHEMAS: LazyLock<Schemas> = LazyLock::new(schemas);
     let mut hasher = DefaultHasher::new();
     let bytes = hash(schema, &mut hasher);
     let key = (hasher.finish(), dialect);
-    let find = || lock(&SCHEMAS).get(key);
-    // Schemas are compared without the lock.
-    if let Some(kept) = find().filter(|kept| is_same(&kept.original, schema)) {
+    let known = SCHEMAS.get(&key).filter(|(kept, _)| is_same(&kept.original, schema));
+    if let Some((kept, _)) = known {
         return kept;
     }
     let converted = convert(schema, dialect);
@@ -86,45 +84,21 @@ pub(crate) fn converted(schema: &Value, dialect: Dialect) -> Arc<Kept> {
     let bytes = bytes + text.as_ref().map_or(0, |text| 2 * text.get().len());
     let kept = Arc::new(Kept { original: schema.clone(), converted, text });
     if bytes <= MAX_KEPT_SCHEMA_BYTES / 8 {
-        let mut schemas = lock(&SCHEMAS);
-        schemas.insert(key, Arc::clone(&kept), bytes);
+        SCHEMAS.insert(key, (Arc::clone(&kept), bytes));
     }
     kept
 }
 
+/// The hash of a schema, and what it was converted for.
 type Key = (u64, Dialect);
 
-/// Two generations: when the younger one is full, the older one is removed. Entries that are used move to the younger one.
-#[derive(Debug, Default)]
-struct Schemas {
-    young: HashMap<Key, (Arc<Kept>, usize)>,
-    old: HashMap<Key, (Arc<Kept>, usize)>,
-    /// The estimated size of the younger generation.
-    bytes: usize,
-}
+/// Conversions, with their estimated sizes.
+type Schemas = Memo<Key, (Arc<Kept>, usize)>;
 
-impl Schemas {
-    fn get(&mut self, key: Key) -> Option<Arc<Kept>> {
-        if let Some((kept, _)) = self.young.get(&key) {
-            return Some(Arc::clone(kept));
-        }
-        let (kept, bytes) = self.old.remove(&key)?;
-        self.insert(key, Arc::clone(&kept), bytes);
-        Some(kept)
-    }
-
-    fn insert(&mut self, key: Key, kept: Arc<Kept>, bytes: usize) {
-        if self.young.len() >= MAX_KEPT_SCHEMAS / 2
-            || self.bytes + bytes > MAX_KEPT_SCHEMA_BYTES / 2
-        {
-            self.old = std::mem::take(&mut self.young);
-            self.bytes = 0;
-        }
-        self.bytes += bytes;
-        if let Some((_, before)) = self.young.insert(key, (kept, bytes)) {
-            self.bytes = self.bytes.saturating_sub(before);
-        }
-    }
+fn schemas() -> Schemas {
+    // So that there are at most so many, however small they are.
+    const LEAST: usize = MAX_KEPT_SCHEMA_BYTES / MAX_KEPT_SCHEMAS;
+    Memo::new(MAX_KEPT_SCHEMA_BYTES, |_, (_, bytes)| LEAST.max(*bytes))
 }
 
 /// Hashes a value with the order of its names, and estimates its size in memory.
@@ -209,19 +183,18 @@ mod tests {
 
     #[test]
     fn kept_conversions_are_limited_and_used_ones_stay() {
-        let mut schemas = Schemas::default();
+        let schemas = schemas();
         let kept = |number: usize| {
             let original = json!({ "const": number });
             Arc::new(Kept { converted: convert(&original, DIALECT), original, text: None })
         };
         let key = |number: usize| (number as u64, DIALECT);
-        schemas.insert(key(0), kept(0), 1_000);
+        schemas.insert(key(0), (kept(0), 1_000));
         for number in 1..3 * MAX_KEPT_SCHEMAS {
-            schemas.insert(key(number), kept(number), 1_000);
-            assert!(schemas.get(key(0)).is_some(), "{number}");
-            assert!(schemas.young.len() + schemas.old.len() <= MAX_KEPT_SCHEMAS);
-            assert!(schemas.bytes <= MAX_KEPT_SCHEMA_BYTES / 2);
+            schemas.insert(key(number), (kept(number), 1_000));
+            assert!(schemas.get(&key(0)).is_some(), "{number}");
         }
-        assert!(schemas.get(key(1)).is_none());
+        let all = (0..3 * MAX_KEPT_SCHEMAS).filter(|number| schemas.get(&key(*number)).is_some());
+        assert!(all.count() <= MAX_KEPT_SCHEMAS);
     }
 }

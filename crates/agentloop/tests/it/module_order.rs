@@ -9,6 +9,7 @@ const ORDER: &[&str] = &[
     "hash",
     "limits",
     "lock",
+    "memo",
     "percent",
     "private_file",
     "processes",
