@@ -1,45 +1,30 @@
 //! Which parts of a choice are open.
 
-/// The parts of a choice that have started, and which of them have not ended.
-///
-/// Most responses have a few parts: those are bits of a word, and only a part after them needs memory of its own.
+use smallvec::SmallVec;
+
+/// The parts of a choice that have started, and which of them have not ended. Most responses have a few parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct OpenParts {
-    first: u64,
-    more: Vec<bool>,
-    /// All of `more` before this place are closed. A part never opens again, so it only grows.
+    are_open: SmallVec<[bool; 24]>,
+    /// All before this place are closed. A part never opens again, so it only grows.
     closed: usize,
-    len: usize,
 }
-
-const FIRST: usize = u64::BITS as usize;
 
 impl OpenParts {
     /// Opens the next part.
     pub(super) fn push(&mut self) {
-        match self.len < FIRST {
-            true => self.first |= 1 << self.len,
-            false => self.more.push(true),
-        }
-        self.len += 1;
+        self.are_open.push(true);
     }
 
     /// Returns whether a part is open.
     pub(super) fn is_open(&self, at: usize) -> bool {
-        match at < FIRST {
-            true => self.first & (1 << at) != 0,
-            false => self.more.get(at - FIRST).copied().unwrap_or(false),
-        }
+        self.are_open.get(at).copied().unwrap_or(false)
     }
 
     /// Closes a part. Returns whether it was open.
     pub(super) fn close(&mut self, at: usize) -> bool {
-        let was_open = self.is_open(at);
-        match at < FIRST {
-            true => self.first &= !(1 << at),
-            false => self.more.get_mut(at - FIRST).into_iter().for_each(|open| *open = false),
-        }
-        while self.more.get(self.closed) == Some(&false) {
+        let was_open = self.are_open.get_mut(at).is_some_and(std::mem::take);
+        while self.are_open.get(self.closed) == Some(&false) {
             self.closed += 1;
         }
         was_open
@@ -47,10 +32,7 @@ impl OpenParts {
 
     /// Returns the first part that is open.
     pub(super) fn first_open(&self) -> Option<usize> {
-        match self.first {
-            0 => (self.closed < self.more.len()).then_some(self.closed + FIRST),
-            first => Some(first.trailing_zeros() as usize),
-        }
+        (self.closed < self.are_open.len()).then_some(self.closed)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The state of the choices of a response while they arrive.
 
+use smallvec::SmallVec;
+
 use super::open_parts::OpenParts;
 
 /// The state of a choice while it arrives.
@@ -10,37 +12,31 @@ pub(super) struct Progress {
     pub(super) finished: bool,
 }
 
-/// The state of every choice. Nearly all responses have one choice, which then needs no list.
+/// The state of every choice. Nearly all responses have one choice.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Progresses {
-    first: Option<Progress>,
-    more: Vec<Progress>,
-}
+pub(super) struct Progresses(SmallVec<[Progress; 1]>);
 
 impl Progresses {
     pub(super) fn iter(&self) -> impl Iterator<Item = &Progress> {
-        self.first.iter().chain(&self.more)
+        self.0.iter()
     }
 
     pub(super) fn len(&self) -> usize {
-        usize::from(self.first.is_some()) + self.more.len()
+        self.0.len()
     }
 
     /// Inserts the state of a new choice.
     pub(super) fn insert(&mut self, at: usize) {
-        if at > 0 {
-            self.more.insert(at - 1, Progress::default());
-        } else if let Some(second) = self.first.replace(Progress::default()) {
-            self.more.insert(0, second);
-        }
+        self.0.insert(at.min(self.0.len()), Progress::default());
     }
 
     /// Returns the state of a choice; of the first one, if there is none at that place.
     pub(super) fn at(&mut self, at: usize) -> &mut Progress {
-        match at.checked_sub(1).and_then(|at| self.more.get_mut(at)) {
-            Some(progress) => progress,
-            None => self.first.get_or_insert_default(),
+        if self.0.is_empty() {
+            self.0.push(Progress::default());
         }
+        let at = if at < self.0.len() { at } else { 0 };
+        &mut self.0[at]
     }
 }
 

@@ -12,6 +12,7 @@ use std::mem::size_of;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use smallvec::SmallVec;
 
 use super::fill::{Fill, FillFields, Place, fill_object};
 use super::room;
@@ -20,10 +21,11 @@ use crate::nesting::{self, Tree};
 /// The fields of an object, in their order.
 #[derive(Debug, Default)]
 pub(crate) struct Fields<'a> {
-    /// Most objects have up to four fields, which then need no list.
-    first: [Option<Entry<'a>>; 4],
-    more: Vec<Entry<'a>>,
+    entries: SmallVec<[Entry<'a>; FEW]>,
 }
+
+/// How many fields most objects have. They are read without an allocation.
+const FEW: usize = 4;
 
 type Entry<'a> = (Cow<'a, str>, Field<'a>);
 
@@ -41,20 +43,14 @@ fn is_read(name: &str) -> bool {
 }
 
 impl<'a> Fields<'a> {
-    fn entries(&self) -> impl Iterator<Item = &Entry<'a>> {
-        self.first.iter().flatten().chain(&self.more)
-    }
-
     /// Returns the names of the fields.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.entries().map(|(name, _)| name.as_ref())
+        self.entries.iter().map(|(name, _)| name.as_ref())
     }
 
     /// Returns the last field of that name.
     fn find(&self, name: &str) -> Option<&Field<'a>> {
-        let in_list = self.more.iter().rev().find(|(known, _)| known == name);
-        let mut first = self.first.iter().rev().flatten();
-        in_list.or_else(|| first.find(|(known, _)| known == name)).map(|(_, field)| field)
+        self.entries.iter().rev().find(|(known, _)| known == name).map(|(_, field)| field)
     }
 
     /// Returns the text of a field that is read. Of a name that occurs twice the last one counts.
@@ -68,8 +64,7 @@ impl<'a> Fields<'a> {
 
     /// Takes the text of a field that is read; the field stays with an empty text.
     pub(crate) fn take_text(&mut self, name: &str) -> Option<Cow<'a, str>> {
-        let entries = self.first.iter_mut().flatten().chain(&mut self.more);
-        match &mut entries.rev().find(|(known, _)| known == name)?.1 {
+        match &mut self.entries.iter_mut().rev().find(|(known, _)| known == name)?.1 {
             Field::Text(text) => Some(std::mem::take(text)),
             Field::Tree(_) | Field::Raw(_) => None,
         }
@@ -95,8 +90,7 @@ impl<'a> Fields<'a> {
 
     /// Removes a field.
     pub(crate) fn remove(&mut self, name: &str) {
-        self.first.iter_mut().for_each(|place| drop(place.take_if(|(known, _)| known == name)));
-        self.more.retain(|(known, _)| known != name);
+        self.entries.retain(|(known, _)| known != name);
     }
 
     /// Removes a field that is not read, if its JSON is `json`.
@@ -122,8 +116,8 @@ impl<'a> Fields<'a> {
     /// When the tree would be too large, or a string in it cannot be decoded.
     pub(crate) fn into_map_below(self, levels: usize) -> serde_json::Result<Map<String, Value>> {
         let room = Tree::room();
-        let mut map = Map::with_capacity(self.entries().count());
-        let mut add = |(name, field): Entry<'a>| {
+        let mut map = Map::with_capacity(self.entries.len());
+        for (name, field) in self.entries {
             Tree::take_entry(&room, map.is_empty(), &name)?;
             let value = match field {
                 Field::Text(text) => Value::String(text.into_owned()),
@@ -134,10 +128,7 @@ impl<'a> Fields<'a> {
                 },
             };
             map.insert(name.into_owned(), value);
-            Ok(())
-        };
-        self.first.into_iter().flatten().try_for_each(&mut add)?;
-        self.more.into_iter().try_for_each(&mut add)?;
+        }
         Ok(map)
     }
 
@@ -151,13 +142,10 @@ impl<'a> Fields<'a> {
             true => map.next_value_seed(Text)?,
             false => Field::Raw(map.next_value()?),
         };
-        match self.first.iter_mut().find(|place| place.is_none()) {
-            Some(place) => *place = Some((name, field)),
-            None => {
-                room::take(size_of::<Entry<'_>>())?;
-                self.more.push((name, field));
-            }
+        if self.entries.len() >= FEW {
+            room::take(size_of::<Entry<'_>>())?;
         }
+        self.entries.push((name, field));
         Ok(())
     }
 }

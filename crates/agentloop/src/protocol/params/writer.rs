@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use smallvec::SmallVec;
 
 use super::{Place, path, place};
 use crate::chat::{ChatMessage, ChatRequest, ParamSet, Warning, WarningKind};
@@ -41,7 +42,7 @@ pub(in crate::protocol) struct ParamWriter<'a> {
     /// Objects that several parameters share, written when all of them are known.
     objects: Map<String, Value>,
     /// The names of the fields that were written.
-    written: Written<'a>,
+    written: SmallVec<[Cow<'a, str>; 4]>,
     pub(in crate::protocol) warnings: Vec<Warning>,
 }
 
@@ -62,7 +63,7 @@ impl<'a> ParamWriter<'a> {
             fixed,
             out: ObjectWriter::new(),
             objects: Map::new(),
-            written: Written::default(),
+            written: SmallVec::new(),
             warnings: Vec::new(),
         }
     }
@@ -191,9 +192,13 @@ impl<'a> ParamWriter<'a> {
         }
     }
 
+    fn is_written(&self, name: &str) -> bool {
+        self.written.iter().any(|known| known == name)
+    }
+
     fn write<T: Serialize + ?Sized>(&mut self, name: Cow<'a, str>, value: &T) -> Result<()> {
         // A rule may have sent a parameter under this name, which wins.
-        if self.written.contains(&name) {
+        if self.is_written(&name) {
             return Ok(());
         }
         self.out.field(&name, value)?;
@@ -221,7 +226,7 @@ impl<'a> ParamWriter<'a> {
         self.defaults(&is_wanted);
         self.extras(&is_wanted)?;
         for (name, value) in std::mem::take(&mut self.objects) {
-            if self.written.contains(&name) {
+            if self.is_written(&name) {
                 self.drop(&name, "the field is sent already, and is not an object");
             } else {
                 self.write(Cow::Owned(name), &value)?;
@@ -235,7 +240,7 @@ impl<'a> ParamWriter<'a> {
         for rule in self.provider.rules.iter().rev() {
             let Rule::Default(name, value) = rule else { continue };
             let outer = outer(name);
-            let is_set = self.written.contains(outer)
+            let is_set = self.is_written(outer)
                 || (self.mode == Extra::Replaces && self.extra.contains_key(outer))
                 || lookup(&self.objects, name);
             if Param::from_name(name).is_none() && !is_set && is_wanted(outer) {
@@ -300,26 +305,6 @@ impl<'a> ParamWriter<'a> {
 
     pub(in crate::protocol) fn finish(self) -> Bytes {
         self.out.finish()
-    }
-}
-
-/// The names of the fields that were written. Most requests have a few, which then need no list.
-#[derive(Default)]
-struct Written<'a> {
-    first: [Option<Cow<'a, str>>; 4],
-    more: Vec<Cow<'a, str>>,
-}
-
-impl<'a> Written<'a> {
-    fn contains(&self, name: &str) -> bool {
-        self.first.iter().flatten().chain(&self.more).any(|known| known == name)
-    }
-
-    fn push(&mut self, name: Cow<'a, str>) {
-        match self.first.iter_mut().find(|place| place.is_none()) {
-            Some(place) => *place = Some(name),
-            None => self.more.push(name),
-        }
     }
 }
 
