@@ -14,7 +14,6 @@ use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 use serde_json::Value;
-use smallvec::SmallVec;
 
 use super::fill::{Fill, FillFields};
 use super::room;
@@ -222,34 +221,37 @@ impl<'de> Deserialize<'de> for Flag {
 /// A list of which nearly all have one element, which then costs no allocation. `null` is an empty list;
 /// anything else that is not a list is an error, for a list of responses cannot be guessed.
 #[derive(Debug)]
-pub(crate) struct Few<T>(SmallVec<[T; 1]>);
+pub(crate) struct Few<T> {
+    first: Option<T>,
+    rest: Vec<T>,
+}
 
 impl<T> Default for Few<T> {
     fn default() -> Self {
-        Self(SmallVec::new())
+        Self { first: None, rest: Vec::new() }
     }
 }
 
 impl<T> Few<T> {
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.first.is_none()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.0.iter()
+        self.first.iter().chain(&self.rest)
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.0.iter_mut()
+        self.first.iter_mut().chain(&mut self.rest)
     }
 }
 
 impl<T> IntoIterator for Few<T> {
     type Item = T;
-    type IntoIter = smallvec::IntoIter<[T; 1]>;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<T>, std::vec::IntoIter<T>>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+        self.first.into_iter().chain(self.rest)
     }
 }
 
@@ -266,11 +268,14 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
         // A `null` among the elements is not an element.
         let mut few = Few::default();
         while let Some(element) = seq.next_element::<Option<T>>()? {
-            let Some(element) = element else { continue };
-            if !few.is_empty() {
-                room::take(size_of::<T>())?;
+            match element {
+                Some(element) if few.first.is_none() => few.first = Some(element),
+                Some(element) => {
+                    room::take(size_of::<T>())?;
+                    few.rest.push(element);
+                }
+                None => {}
             }
-            few.0.push(element);
         }
         Ok(few)
     }
@@ -346,7 +351,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
 }
 
 /// The next element of a list, in its place; a `null` leaves the place empty.
-struct Element<'p, T>(&'p mut Few<T>);
+struct Element<'p, T>(&'p mut Option<T>);
 
 impl<'de, T: Fill<'de>> DeserializeSeed<'de> for Element<'_, T> {
     type Value = ();
@@ -364,11 +369,7 @@ impl<'de, T: Fill<'de>> Visitor<'de> for Element<'_, T> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        self.0.0.push(T::default());
-        match self.0.0.last_mut() {
-            Some(element) => element.fill(deserializer),
-            None => Ok(()),
-        }
+        self.0.insert(T::default()).fill(deserializer)
     }
 
     absent!((); unit);
@@ -384,10 +385,15 @@ impl<'de, T: Fill<'de>> Visitor<'de> for FewFiller<'_, T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        while seq.next_element_seed(Element(self.0))?.is_some() {
-            if self.0.0.len() > 1 {
-                room::take(size_of::<T>())?;
+        while self.0.first.is_none() {
+            if seq.next_element_seed(Element(&mut self.0.first))?.is_none() {
+                return Ok(());
             }
+        }
+        let mut next = None;
+        while seq.next_element_seed(Element(&mut next))?.is_some() {
+            room::take(size_of::<T>())?;
+            self.0.rest.extend(next.take());
         }
         Ok(())
     }

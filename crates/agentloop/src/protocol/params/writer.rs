@@ -42,7 +42,7 @@ pub(in crate::protocol) struct ParamWriter<'a> {
     /// Objects that several parameters share, written when all of them are known.
     objects: Map<String, Value>,
     /// The names of the fields that were written.
-    written: SmallVec<[Cow<'a, str>; 4]>,
+    written: SmallVec<[Cow<'a, str>; 8]>,
     pub(in crate::protocol) warnings: Vec<Warning>,
 }
 
