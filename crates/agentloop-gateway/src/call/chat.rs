@@ -77,24 +77,9 @@ fn model_of_path(path: &str) -> &str {
     versions.into_iter().find_map(|version| rest.strip_prefix(version)).unwrap_or(rest)
 }
 
-/// Decodes `%2F` and the like.
+/// Decodes `%2F` and the like. A `%` without two hexadecimal digits stays as it is.
 pub(crate) fn percent_decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, more)) = rest.split_first() {
-        let code = more.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| *first == b'%') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &more[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = more;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 /// Returns what is tried for a model, if the key may use it.

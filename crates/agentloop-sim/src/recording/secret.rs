@@ -39,16 +39,7 @@ impl Secret {
 
 /// Decodes `%20` and the like.
 pub(super) fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| *first == b'%');
-        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -124,6 +115,6 @@ mod tests {
         ] {
             assert_eq!(secret.hide(text.to_owned()), text);
         }
-        assert_eq!(decoded("a%2Fb%zz%"), "a/b%zz%");
+        assert_eq!(decoded("a%2Fb%zz%%+1"), "a/b%zz%%+1");
     }
 }
