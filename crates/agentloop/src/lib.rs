@@ -112,7 +112,8 @@ mod percent;
 mod private_file;
 #[cfg(any(feature = "bedrock", feature = "entra", feature = "mcp"))]
 mod processes;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 #[path = "../tests/it/support/program.rs"]
 mod programs;
 pub mod protocol;
