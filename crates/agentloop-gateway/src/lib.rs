@@ -118,11 +118,7 @@ struct Inner {
     store: OnceLock<Arc<dyn Store>>,
 }
 
-impl fmt::Debug for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inner").field("recorder", &self.recorder).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { Inner: self { recorder: self.recorder } }
 
 impl Gateway {
     /// Creates a gateway that writes no log.

@@ -24,11 +24,7 @@ impl RequestLog {
     }
 }
 
-impl fmt::Debug for RequestLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestLog").field("form", &self.form).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { RequestLog: self { form: self.form } }
 
 impl Recorder for RequestLog {
     fn record(&self, record: &Record, time: Duration) {

@@ -40,11 +40,7 @@ pub struct State {
     pub(crate) live: Arc<Live>,
 }
 
-impl fmt::Debug for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State").field("keys", &self.keys).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { State: self { keys: self.keys } }
 
 impl State {
     /// Builds the state of a configuration. `variable` returns the value of an environment variable, `extra` are keys that

@@ -81,11 +81,7 @@ impl GatewayBody {
     }
 }
 
-impl fmt::Debug for GatewayBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("GatewayBody")
-    }
-}
+agentloop::shown! { GatewayBody: self { } }
 
 /// A stream on its way to the client.
 pub(crate) struct Streamed {

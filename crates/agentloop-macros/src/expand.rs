@@ -34,7 +34,7 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenS
 /// Functions and types have separate namespaces, so both can have the name of the original function. A unit struct would be
 /// in both, and a variable in scope could not have that name.
 fn make_item(function: ItemFn, body: &TokenStream) -> TokenStream {
-    let ItemFn { attrs, vis, mut sig, block } = function;
+    let ItemFn { attrs, vis, mut sig, block, .. } = function;
     let name = std::mem::replace(&mut sig.ident, format_ident!("call"));
     let is = |attribute: &Attribute, name: &str| attribute.path().is_ident(name);
     let docs: Vec<_> = attrs.iter().filter(|attribute| is(attribute, "doc")).collect();

@@ -3,7 +3,7 @@
 use syn::ext::IdentExt;
 use syn::{
     Attribute, Expr, ExprLit, FnArg, Ident, ItemFn, Lit, Meta, Pat, PathArguments, Result,
-    ReturnType, Type,
+    ReturnType, Safety, Type,
 };
 
 /// A parameter of the function.
@@ -30,7 +30,7 @@ pub(crate) fn check(function: &ItemFn) -> Result<()> {
     if let Some(word) = &signature.constness {
         return reject(word, "a tool cannot be `const`");
     }
-    if let Some(word) = &signature.unsafety {
+    if let Safety::Unsafe(word) = &signature.safety {
         return reject(
             word,
             "a tool cannot be `unsafe`: the model cannot uphold its safety requirements",

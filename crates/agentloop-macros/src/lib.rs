@@ -1,10 +1,14 @@
-//! The `#[tool]` attribute of [`agentloop`](https://docs.rs/agentloop), which re-exports it as `agentloop::tool`. Depend on
-//! `agentloop`, not on this crate.
+//! The attributes of [`agentloop`](https://docs.rs/agentloop): `#[tool]`, which it re-exports as `agentloop::tool`, and one that its own
+//! types use. Depend on `agentloop`, not on this crate.
 
+mod absent;
+#[cfg(feature = "tool")]
 mod expand;
+#[cfg(feature = "tool")]
 mod function;
+#[cfg(feature = "tool")]
 mod options;
-#[cfg(test)]
+#[cfg(all(test, feature = "tool"))]
 mod tests;
 
 use proc_macro::TokenStream;
@@ -22,9 +26,18 @@ use proc_macro::TokenStream;
 ///
 /// The name of the function then refers to the tool: for a function `weather`, `weather` and `weather()` convert into a
 /// `Tool`. The original function is `weather::call`.
+#[cfg(feature = "tool")]
 #[proc_macro_attribute]
 pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand::expand(attribute.into(), item.into())
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
+}
+
+/// Leaves the fields of the type `Option` that are `None` out of the JSON of a struct or an enum, unless a field has a rule of its own.
+/// It must come before the derive of `Serialize`. It is for the types of `agentloop` alone.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn skip_serializing_none(_: TokenStream, item: TokenStream) -> TokenStream {
+    absent::expand(item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -120,16 +120,14 @@ impl ReceivedRequest {
     }
 }
 
-impl fmt::Debug for ReceivedRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReceivedRequest")
-            .field("number", &self.number)
-            .field("protocol", &self.protocol)
-            .field("method", &self.method)
-            .field("path", &self.uri.path())
-            .field("headers", &self.headers.keys().collect::<Vec<_>>())
-            .field("body", &self.body)
-            .finish()
+agentloop::shown! {
+    ReceivedRequest: self {
+        number: self.number,
+        protocol: self.protocol,
+        method: self.method,
+        path: self.uri.path(),
+        headers: self.headers.keys().collect::<Vec<_>>(),
+        body: self.body,
     }
 }
 

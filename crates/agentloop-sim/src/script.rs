@@ -80,6 +80,7 @@ pub struct Scene {
 /// assert_eq!(text, Turn::from("It rains."));
 /// # Ok::<(), agentloop::Error>(())
 /// ```
+#[agentloop_macros::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -87,13 +88,10 @@ pub struct Turn {
     /// The parts of the response, in the JSON form that they have in a `ChatResponse`.
     pub parts: Vec<ResponsePart>,
     /// The finish reason. Default: `tool_calls` if the response has tool calls, else `stop`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<FinishReason>,
     /// The usage. Default: the words of the conversation and the steps of the stream.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// How many characters each event of a stream contains. Default: one word.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub delta_size: Option<usize>,
     /// The faults of the response, written as in [`Fault`].
     #[serde(with = "serde_list", skip_serializing_if = "Vec::is_empty")]
@@ -122,39 +120,21 @@ impl Turn {
         Self::default().with_fault(fault)
     }
 
-    /// Adds a part.
-    #[must_use]
-    pub fn with_part(mut self, part: ResponsePart) -> Self {
-        self.parts.push(part);
-        self
-    }
+    agentloop::setters! {
+        /// Adds a part.
+        with_part(self, part: ResponsePart) => self.parts.push(part);
 
-    /// Sets the finish reason.
-    #[must_use]
-    pub fn with_finish_reason(mut self, reason: FinishReason) -> Self {
-        self.finish_reason = Some(reason);
-        self
-    }
+        /// Sets the finish reason.
+        with_finish_reason(self, reason: FinishReason) => self.finish_reason = Some(reason);
 
-    /// Sets the usage.
-    #[must_use]
-    pub fn with_usage(mut self, usage: Usage) -> Self {
-        self.usage = Some(usage);
-        self
-    }
+        /// Sets the usage.
+        with_usage(usage: Usage);
 
-    /// Sets how many characters each event of a stream contains.
-    #[must_use]
-    pub fn with_delta_size(mut self, characters: usize) -> Self {
-        self.delta_size = Some(characters);
-        self
-    }
+        /// Sets how many characters each event of a stream contains.
+        with_delta_size(self, characters: usize) => self.delta_size = Some(characters);
 
-    /// Adds a fault.
-    #[must_use]
-    pub fn with_fault(mut self, fault: Fault) -> Self {
-        self.faults.push(fault);
-        self
+        /// Adds a fault.
+        with_fault(self, fault: Fault) => self.faults.push(fault);
     }
 
     /// Returns the finish reason, or the default for these parts.

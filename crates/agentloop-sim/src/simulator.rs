@@ -93,38 +93,24 @@ impl Simulator {
         self.with_model(Model::from_script(script))
     }
 
-    /// Responds with another model.
-    #[must_use]
-    pub fn with_model(mut self, model: Model) -> Self {
-        self.model = model;
-        self
-    }
+    agentloop::setters! {
+        /// Responds with another model.
+        with_model(self, model: Model) => self.model = model;
 
-    /// Simulates faults for certain requests, by their number.
-    ///
-    /// ```
-    /// use agentloop_sim::{Fault, Faults, Simulator};
-    ///
-    /// let simulator = Simulator::new().with_faults(Faults::first(2, Fault::status(503)));
-    /// ```
-    #[must_use]
-    pub fn with_faults(mut self, faults: Faults) -> Self {
-        self.faults = Arc::new(faults);
-        self
-    }
+        /// Simulates faults for certain requests, by their number.
+        ///
+        /// ```
+        /// use agentloop_sim::{Fault, Faults, Simulator};
+        ///
+        /// let simulator = Simulator::new().with_faults(Faults::first(2, Fault::status(503)));
+        /// ```
+        with_faults(self, faults: Faults) => self.faults = Arc::new(faults);
 
-    /// Sets when batches end and how. See [`SimBatches`] for an example.
-    #[must_use]
-    pub fn with_batches(mut self, batches: SimBatches) -> Self {
-        self.batches = batches;
-        self
-    }
+        /// Sets when batches end and how. See [`SimBatches`] for an example.
+        with_batches(self, batches: SimBatches) => self.batches = batches;
 
-    /// Requires this key. A request without it fails with the status 401.
-    #[must_use]
-    pub fn with_key(mut self, key: impl Into<Secret>) -> Self {
-        self.key = Some(key.into());
-        self
+        /// Requires this key. A request without it fails with the status 401.
+        with_key(key: impl Into<Secret>);
     }
 
     /// Returns counts of what was served so far.

@@ -78,6 +78,12 @@
     allow(dead_code, unused_imports, unused_macros)
 )]
 
+// Macros come before the modules that use them.
+#[macro_use(skip_serializing_none)]
+extern crate agentloop_macros;
+#[macro_use]
+mod macros;
+
 #[cfg(feature = "agent")]
 pub mod agent;
 #[cfg(feature = "blocking")]

@@ -250,8 +250,4 @@ impl Stream for ChatStream {
     }
 }
 
-impl fmt::Debug for ChatStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChatStream").field("ended", &self.ended).finish_non_exhaustive()
-    }
-}
+shown! { ChatStream: self { ended: self.ended } }

@@ -65,32 +65,18 @@ impl Timeouts {
         Self { connect: None, first_content: None, idle: None, total: None }
     }
 
-    /// Sets the time to [connect](Self#structfield.connect). `None` means no limit.
-    #[must_use]
-    pub fn connect(mut self, time: impl Into<Option<Duration>>) -> Self {
-        self.connect = time.into();
-        self
-    }
+    setters! {
+        /// Sets the time to [connect](Self#structfield.connect). `None` means no limit.
+        connect(self, time: impl Into<Option<Duration>>) => self.connect = time.into();
 
-    /// Sets the time to the [first content](Self#structfield.first_content). `None` means no limit.
-    #[must_use]
-    pub fn first_content(mut self, time: impl Into<Option<Duration>>) -> Self {
-        self.first_content = time.into();
-        self
-    }
+        /// Sets the time to the [first content](Self#structfield.first_content). `None` means no limit.
+        first_content(self, time: impl Into<Option<Duration>>) => self.first_content = time.into();
 
-    /// Sets the time between two [pieces of a stream](Self#structfield.idle). `None` means no limit.
-    #[must_use]
-    pub fn idle(mut self, time: impl Into<Option<Duration>>) -> Self {
-        self.idle = time.into();
-        self
-    }
+        /// Sets the time between two [pieces of a stream](Self#structfield.idle). `None` means no limit.
+        idle(self, time: impl Into<Option<Duration>>) => self.idle = time.into();
 
-    /// Sets the time of the [whole call](Self#structfield.total). `None` means no limit.
-    #[must_use]
-    pub fn total(mut self, time: impl Into<Option<Duration>>) -> Self {
-        self.total = time.into();
-        self
+        /// Sets the time of the [whole call](Self#structfield.total). `None` means no limit.
+        total(self, time: impl Into<Option<Duration>>) => self.total = time.into();
     }
 }
 

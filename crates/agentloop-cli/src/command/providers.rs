@@ -18,6 +18,7 @@ pub(crate) struct Args {
 }
 
 /// A row of the table.
+#[agentloop_macros::skip_serializing_none]
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
@@ -26,7 +27,6 @@ struct Row {
     key_variables: Vec<String>,
     state: State,
     /// States what to do, if something is missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
     protocol: &'static str,
 }

@@ -73,11 +73,7 @@ impl Transport for LocalTransport {
     }
 }
 
-impl fmt::Debug for LocalTransport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LocalTransport")
-    }
-}
+agentloop::shown! { LocalTransport: self { } }
 
 /// A body that keeps its server running.
 struct Held {

@@ -90,11 +90,7 @@ struct Inner {
 /// Returns the time. Tests have their own.
 type Clock = dyn Fn() -> SystemTime + Send + Sync;
 
-impl fmt::Debug for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inner").field("node", &self.node).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { Inner: self { node: self.node } }
 
 impl Accounts {
     /// Applies limits and budgets as long as the process runs, and keeps no ledger.

@@ -25,11 +25,7 @@ pub(crate) struct Pass {
     entry: Option<Entry>,
 }
 
-impl std::fmt::Debug for Pass {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pass").field("taken", &self.taken).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { Pass: self { taken: self.taken } }
 
 impl Accounts {
     /// Begins a request of a key, which may belong to a team.

@@ -69,11 +69,7 @@ struct Known {
     new: Vec<(PriceId, String)>,
 }
 
-impl fmt::Debug for Known {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Known").field("models", &self.models.len()).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { Known: self { models: self.models.len() } }
 
 impl Prices {
     /// Returns a model with the name of its prices.

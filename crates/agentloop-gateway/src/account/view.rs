@@ -25,6 +25,7 @@ pub(crate) struct AccountsView {
 }
 
 /// A key or a team.
+#[agentloop_macros::skip_serializing_none]
 #[derive(Debug, Serialize)]
 struct AccountView {
     name: String,
@@ -32,7 +33,6 @@ struct AccountView {
     source: &'static str,
     /// `valid` or `expired`.
     state: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     team: Option<String>,
     /// The requests in progress on this gateway.
     running: usize,

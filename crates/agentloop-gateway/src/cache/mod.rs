@@ -61,11 +61,7 @@ pub(crate) struct Cache {
     held: AtomicUsize,
 }
 
-impl fmt::Debug for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cache").field("store", &self.store).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { Cache: self { store: self.store } }
 
 /// What a request does among equal ones.
 pub(crate) enum Boarded<T> {

@@ -145,11 +145,7 @@ impl Drop for Claim {
     }
 }
 
-impl fmt::Debug for Claim {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Claim").field("amount", &self.amount).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { Claim: self { amount: self.amount } }
 
 /// A request that counts for limits. Dropping it ends the request.
 pub(crate) struct Entry {
@@ -180,8 +176,4 @@ impl Drop for Entry {
     }
 }
 
-impl fmt::Debug for Entry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry").field("tokens", &self.tokens).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { Entry: self { tokens: self.tokens } }

@@ -59,6 +59,7 @@ impl History {
 }
 
 /// How a provider does.
+#[agentloop_macros::skip_serializing_none]
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProviderView {
@@ -66,7 +67,6 @@ pub(crate) struct ProviderView {
     /// `ready`, `resting` if it is tried last, `partly` if some of its keys are.
     pub(crate) state: &'static str,
     /// How long it, or the key that works first again, is still left alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
     rest_ms: Option<u64>,
     keys: usize,
     resting_keys: usize,
@@ -74,7 +74,6 @@ pub(crate) struct ProviderView {
     succeeded: Vec<u32>,
     /// The calls that failed because of the provider or its key.
     failed: Vec<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     last_error: Option<LastError>,
 }
 

@@ -50,11 +50,7 @@ pub(crate) struct Slot {
     health: Health,
 }
 
-impl fmt::Debug for Slot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slot").field("label", &self.label).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { Slot: self { label: self.label } }
 
 /// A model with the key that it is called with.
 #[derive(Clone, Debug)]

@@ -85,11 +85,7 @@ pub struct LedgerExport {
     rows: u64,
 }
 
-impl fmt::Debug for LedgerExport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LedgerExport").field("filter", &self.filter).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { LedgerExport: self { filter: self.filter } }
 
 impl LedgerExport {
     /// Begins an export. Without a store it has no rows.

@@ -14,6 +14,7 @@ use super::format_day;
 /// limits.check()?;
 /// # Ok::<(), agentloop::Error>(())
 /// ```
+#[agentloop_macros::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[non_exhaustive]
@@ -22,13 +23,10 @@ pub struct Limits {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub budgets: Vec<GatewayBudget>,
     /// The most requests per minute.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_minute: Option<u64>,
     /// The most tokens per minute.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_per_minute: Option<u64>,
     /// The most requests at the same time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<usize>,
 }
 
@@ -68,6 +66,7 @@ from_config!(GatewayKey, GatewayTeam);
 /// assert!(!format!("{key:?}").contains(secret.expose()));
 /// # Ok::<(), agentloop::Error>(())
 /// ```
+#[agentloop_macros::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[non_exhaustive]
@@ -77,15 +76,12 @@ pub struct KeyRecord {
     /// The SHA-256 of the key, as 64 hexadecimal digits.
     pub sha256: String,
     /// The team that it belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub team: Option<String>,
     /// The models that it may use: names, or patterns with `*`. Absent means all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<Vec<String>>,
     /// Refuses requests of which something would be left out.
     pub strict: bool,
     /// The first second (Unix time) in which it is not valid any more.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<u64>,
     /// Words that its requests are marked with in the ledger.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -96,7 +92,6 @@ pub struct KeyRecord {
     /// When it was created, in milliseconds of Unix time.
     pub created_ms: i64,
     /// When it was revoked, in milliseconds of Unix time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked_ms: Option<i64>,
 }
 

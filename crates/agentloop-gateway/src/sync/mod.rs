@@ -118,11 +118,7 @@ pub(crate) struct Tasks {
     others: Vec<JoinHandle<()>>,
 }
 
-impl std::fmt::Debug for Tasks {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tasks").field("store", &self.context.store).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { Tasks: self { store: self.context.store } }
 
 impl Tasks {
     /// Reads keys and sums, from the store or from the copy beside the journal, and starts the tasks.

@@ -44,20 +44,18 @@ impl Faults {
         Self { in_order, ..Self::none() }
     }
 
-    /// Repeats the list of faults without end.
-    ///
-    /// ```
-    /// use agentloop_sim::Faults;
-    ///
-    /// // Every second request fails.
-    /// let faults: Faults = "status=500|".parse()?;
-    /// let faults = faults.cycle();
-    /// # Ok::<(), agentloop::Error>(())
-    /// ```
-    #[must_use]
-    pub fn cycle(mut self) -> Self {
-        self.is_cyclic = true;
-        self
+    agentloop::setters! {
+        /// Repeats the list of faults without end.
+        ///
+        /// ```
+        /// use agentloop_sim::Faults;
+        ///
+        /// // Every second request fails.
+        /// let faults: Faults = "status=500|".parse()?;
+        /// let faults = faults.cycle();
+        /// # Ok::<(), agentloop::Error>(())
+        /// ```
+        cycle(self) => self.is_cyclic = true;
     }
 
     /// Creates a schedule with this fault for the first `requests` requests.
@@ -73,11 +71,9 @@ impl Faults {
         Self { in_order: vec![vec![fault]; requests], ..Self::none() }
     }
 
-    /// Adds a fault for every request after the list.
-    #[must_use]
-    pub fn then_always(mut self, fault: Fault) -> Self {
-        self.then.push(fault);
-        self
+    agentloop::setters! {
+        /// Adds a fault for every request after the list.
+        then_always(self, fault: Fault) => self.then.push(fault);
     }
 
     /// Returns the faults of a request by its number, which starts at 1.

@@ -24,18 +24,18 @@ struct File<T> {
 }
 
 /// A request, and what came back.
+#[agentloop_macros::skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Exchange {
     pub(super) request: Sent,
     /// Absent if the connection failed before there was a response.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) response: Option<Received>,
     /// How the connection failed: before the response, or after what was received of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) failure: Option<Failure>,
 }
 
 /// A request.
+#[agentloop_macros::skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Sent {
     pub(super) method: String,
@@ -43,10 +43,8 @@ pub(super) struct Sent {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) headers: Vec<(String, String)>,
     /// JSON as such, so that it can be read and compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) json: Option<Value>,
     /// Any other body.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) body: Option<Piece>,
 }
 

@@ -105,11 +105,7 @@ impl Drop for Server {
     }
 }
 
-impl fmt::Debug for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { Server: self { address: self.address } }
 
 impl Simulator {
     /// Serves this simulator over HTTP. Port 0 chooses a free port. Must be called on a tokio runtime.

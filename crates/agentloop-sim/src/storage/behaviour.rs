@@ -46,24 +46,14 @@ impl SimBatches {
         Self::default()
     }
 
-    /// Sets how often the state of a batch is reported as running before it ends.
-    #[must_use]
-    pub fn polls(mut self, polls: u64) -> Self {
-        self.polls = polls;
-        self
-    }
+    agentloop::setters! {
+        /// Sets how often the state of a batch is reported as running before it ends.
+        polls(self, polls: u64) => self.polls = polls;
 
-    /// Sets how many requests are processed. The others have no response.
-    #[must_use]
-    pub fn processed(mut self, requests: usize) -> Self {
-        self.processed = requests;
-        self
-    }
+        /// Sets how many requests are processed. The others have no response.
+        processed(self, requests: usize) => self.processed = requests;
 
-    /// Sets the state in which a batch ends.
-    #[must_use]
-    pub fn state(mut self, state: BatchState) -> Self {
-        self.state = state;
-        self
+        /// Sets the state in which a batch ends.
+        state(self, state: BatchState) => self.state = state;
     }
 }

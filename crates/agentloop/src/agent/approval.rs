@@ -107,6 +107,7 @@ pub enum Review {
 }
 
 /// A call or a result that needs a decision.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -124,7 +125,6 @@ pub struct Pending {
     pub arguments: String,
     /// The [fingerprint](super::Tool::fingerprint) of the tool's definition. A decision applies to this definition: if the
     /// definition has changed when the call is about to run, the decision is void.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
     /// What the run needs to know.
     pub wants: Wants,

@@ -353,11 +353,4 @@ impl Settings {
     }
 }
 
-impl fmt::Debug for Agent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Agent")
-            .field("tools", &self.settings.tools)
-            .field("max_steps", &self.settings.max_steps)
-            .finish_non_exhaustive()
-    }
-}
+shown! { Agent: self { tools: self.settings.tools, max_steps: self.settings.max_steps } }

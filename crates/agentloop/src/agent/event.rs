@@ -23,6 +23,7 @@ use crate::chat::ChatStreamEvent;
 /// - `run.done` comes exactly once and last. It holds the [`Outcome`], which is the sum of all events before it.
 ///
 /// See [`RunStream`](super::RunStream) for an example.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 #[non_exhaustive]
@@ -47,7 +48,6 @@ pub enum RunEvent {
         /// The name of the tool.
         tool: String,
         /// The status line of the call, made from the arguments so far.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<String>,
     },
     /// A call starts to run.
@@ -64,7 +64,6 @@ pub enum RunEvent {
         /// The arguments as JSON text.
         arguments: String,
         /// The status line of the call.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<String>,
     },
     /// A call reports its progress.
@@ -79,10 +78,8 @@ pub enum RunEvent {
         /// The name of the tool.
         tool: String,
         /// A description of the progress.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
         /// The fraction that is done, from 0 to 1.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         fraction: Option<f64>,
     },
     /// A call has completed.

@@ -26,6 +26,7 @@ use crate::error::Error;
 /// # Ok(())
 /// # }
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -33,7 +34,6 @@ pub struct Outcome {
     /// Why the run stopped.
     pub stop: StopReason,
     /// The last response of the model, or the part of it that arrived; `None` if none did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<ChatResponse>,
     /// The messages that the run adds to the conversation. Append them to the request to continue the conversation.
     ///
@@ -44,10 +44,8 @@ pub struct Outcome {
     /// The tokens of all steps, added up.
     pub usage: Usage,
     /// The cost of all steps, added up; `None` if the cost of one of them is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// The structured output, if it was [requested](super::RunRequest::output) and the run produced it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// The content of [`RunData`](super::RunData) at the end of the run.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -55,10 +53,8 @@ pub struct Outcome {
     /// The duration of the run in milliseconds, without the time for which it was stored.
     pub elapsed_ms: u64,
     /// The suspended run, if it waits: store it, and [resume](super::Agent::resume) it later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended: Option<Box<Suspended>>,
     /// The error, if the run failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
 }
 

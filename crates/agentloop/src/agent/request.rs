@@ -57,19 +57,13 @@ impl RunRequest {
         Self { state, cancel: CancelToken::new(), whole: false, judge: None, problem }
     }
 
-    /// Sets the token that cancels the run.
-    #[must_use]
-    pub fn cancel_token(mut self, cancel: &CancelToken) -> Self {
-        self.cancel = cancel.clone();
-        self
-    }
+    setters! {
+        /// Sets the token that cancels the run.
+        cancel_token(self, cancel: &CancelToken) => self.cancel = cancel.clone();
 
-    /// Requests complete responses from the model even if the run is [streamed](super::Agent::stream), for providers that
-    /// cannot stream. The events are the same, but those of one response arrive together.
-    #[must_use]
-    pub fn whole_responses(mut self) -> Self {
-        self.whole = true;
-        self
+        /// Requests complete responses from the model even if the run is [streamed](super::Agent::stream), for providers that
+        /// cannot stream. The events are the same, but those of one response arrive together.
+        whole_responses(self) => self.whole = true;
     }
 
     /// Sets the initial content of [`RunData`](super::RunData), which the tools of the run share.

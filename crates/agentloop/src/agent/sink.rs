@@ -113,8 +113,4 @@ impl Sink {
     }
 }
 
-impl fmt::Debug for Sink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sink")
-    }
-}
+shown! { Sink: self { } }

@@ -205,8 +205,4 @@ impl Stream for RunStream {
     }
 }
 
-impl fmt::Debug for RunStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunStream").field("ended", &self.run.is_none()).finish_non_exhaustive()
-    }
-}
+shown! { RunStream: self { ended: self.run.is_none() } }

@@ -91,12 +91,10 @@ impl Carrier {
         Self { client, holds_calls, returns_thinking, model: String::new(), choices: Vec::new() }
     }
 
-    /// Carries thinking in the ids of tool calls, for a client that does not send it back: one of the Responses API that does
-    /// not ask for `reasoning.encrypted_content`.
-    #[must_use]
-    pub fn without_thinking(mut self) -> Self {
-        self.returns_thinking = false;
-        self
+    setters! {
+        /// Carries thinking in the ids of tool calls, for a client that does not send it back: one of the Responses API that does
+        /// not ask for `reasoning.encrypted_content`.
+        without_thinking(self) => self.returns_thinking = false;
     }
 
     /// Rewrites a complete response.

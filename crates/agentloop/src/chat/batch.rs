@@ -36,6 +36,7 @@ use crate::limits::MAX_BATCH_REQUESTS;
 /// # Ok(())
 /// # }
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -47,10 +48,8 @@ pub struct Batch {
     /// A random name, which the provider stores where it can. The ids of the requests begin with it.
     pub label: String,
     /// The provider's id; absent before the batch is submitted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The provider's id of the file with the requests, where they are a file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_file: Option<String>,
     /// When it was prepared, in seconds since 1970.
     pub created: i64,
@@ -86,6 +85,7 @@ fn read_requests<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<BatchEntry>
 }
 
 /// What is needed to read the response to one request.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct BatchEntry {
@@ -94,15 +94,12 @@ pub(crate) struct BatchEntry {
     /// The names of tools that were replaced, with those that were sent.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) tool_names: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) output_strategy: Option<OutputStrategy>,
     /// The tool whose arguments are the response.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) output_tool: Option<String>,
     /// Whether the response is in an object of our own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) output_wrapped: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) audio_format: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<Warning>,
@@ -147,6 +144,7 @@ impl Batch {
 /// assert!(!status.state.is_final());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
@@ -160,25 +158,19 @@ pub struct BatchStatus {
     /// How many requests it has, by what happened to them.
     pub counts: BatchCounts,
     /// The model, where the batch has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The [label](Batch::label), where the provider stores it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// When it was created, in seconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<i64>,
     /// When it ended, in seconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<i64>,
     /// Until when the provider processes it, in seconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<i64>,
     /// Why the batch failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
     /// The file with the requests.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub input_file: Option<String>,
     /// The files with the results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -243,18 +235,16 @@ impl BatchState {
 ///
 /// assert_eq!(BatchCounts::default().total, None);
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct BatchCounts {
     /// All requests.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
     /// Requests that have a response.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub succeeded: Option<u64>,
     /// Requests that failed, expired or were cancelled.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<u64>,
 }
 

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::setters::setters;
 use super::{
     AudioInput, AudioPart, BlockCitation, CacheControl, Citation, CodeExecutionPart, CodeOutcome,
     CodeResultPart, ContentPart, Display, DocumentCitation, EmbedUsage, FileCitation, FileInput,
@@ -70,11 +69,9 @@ impl From<String> for ResponsePart {
 }
 
 impl TextPart {
-    /// Adds a source of the text.
-    #[must_use]
-    pub fn with_citation(mut self, citation: impl Into<Citation>) -> Self {
-        self.citations.push(citation.into());
-        self
+    setters! {
+        /// Adds a source of the text.
+        with_citation(self, citation: impl Into<Citation>) => self.citations.push(citation.into());
     }
 
     setters! {
@@ -84,11 +81,9 @@ impl TextPart {
 }
 
 impl ToolCallPart {
-    /// Replaces the arguments (JSON text).
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<String>) -> Self {
-        self.arguments = arguments.into();
-        self
+    setters! {
+        /// Replaces the arguments (JSON text).
+        with_arguments(self, arguments: impl Into<String>) => self.arguments = arguments.into();
     }
 }
 
@@ -403,11 +398,9 @@ impl Usage {
         }
     }
 
-    /// Sets the tokens of special kinds.
-    #[must_use]
-    pub fn with_details(mut self, details: UsageDetails) -> Self {
-        self.details = details;
-        self
+    setters! {
+        /// Sets the tokens of special kinds.
+        with_details(self, details: UsageDetails) => self.details = details;
     }
 }
 

@@ -35,10 +35,10 @@ impl CacheControl {
 
 impl Serialize for CacheControl {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[skip_serializing_none]
         #[derive(Serialize)]
         struct Form {
             r#type: &'static str,
-            #[serde(skip_serializing_if = "Option::is_none")]
             ttl: Option<&'static str>,
         }
         let ttl = (*self != Self::default()).then(|| self.ttl());

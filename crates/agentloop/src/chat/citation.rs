@@ -59,6 +59,7 @@ impl Citation {
 /// assert_eq!(value.start_index.zip(value.end_index), Some((3, 9)));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -66,22 +67,16 @@ pub struct UrlCitation {
     /// The URL.
     pub url: String,
     /// The title of the page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The cited text of the page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited_text: Option<String>,
     /// The start of the supported text in the response (characters).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_index: Option<u64>,
     /// The end of the supported text, exclusive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_index: Option<u64>,
     /// The number that the text uses for it: `1` for `[1]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
     /// State of the provider that made the citation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
@@ -94,6 +89,7 @@ pub struct UrlCitation {
 /// assert_eq!(value.cited_text.as_deref(), Some("Oslo"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -101,19 +97,14 @@ pub struct DocumentCitation {
     /// The index of the document, counted from 0.
     pub document_index: u64,
     /// The title of the document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_title: Option<String>,
     /// The cited text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited_text: Option<String>,
     /// The start in the document (characters).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_char_index: Option<u64>,
     /// The end in the document, exclusive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_char_index: Option<u64>,
     /// The provider's id of the document's file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_id: Option<String>,
 }
 
@@ -126,6 +117,7 @@ pub struct DocumentCitation {
 /// assert_eq!(value.start_page, Some(3));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -133,19 +125,14 @@ pub struct PageCitation {
     /// The index of the document, counted from 0.
     pub document_index: u64,
     /// The title of the document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_title: Option<String>,
     /// The cited text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited_text: Option<String>,
     /// The first page, counted from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_page: Option<u64>,
     /// The page after the last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_page: Option<u64>,
     /// The provider's id of the document's file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_id: Option<String>,
 }
 
@@ -158,6 +145,7 @@ pub struct PageCitation {
 /// assert_eq!(value.document_index, 1);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -165,19 +153,14 @@ pub struct BlockCitation {
     /// The index of the document, counted from 0.
     pub document_index: u64,
     /// The title of the document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_title: Option<String>,
     /// The cited text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited_text: Option<String>,
     /// The first block, counted from 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_block: Option<u64>,
     /// The block after the last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_block: Option<u64>,
     /// The provider's id of the document's file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_id: Option<String>,
 }
 
@@ -190,6 +173,7 @@ pub struct BlockCitation {
 /// assert_eq!(value.source, "https://example.com");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -197,19 +181,14 @@ pub struct SearchResultCitation {
     /// The source of the search result.
     pub source: String,
     /// The title of the search result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The cited text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited_text: Option<String>,
     /// The index of the search result, counted from 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search_result_index: Option<u64>,
     /// The first block, counted from 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_block: Option<u64>,
     /// The block after the last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_block: Option<u64>,
 }
 
@@ -222,34 +201,27 @@ pub struct SearchResultCitation {
 /// assert_eq!(value.filename.as_deref(), Some("report.pdf"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct FileCitation {
     /// The provider's id of the file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_id: Option<String>,
     /// The file's name, or the title of the document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
     /// The container or the store that has the file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container_id: Option<String>,
     /// The cited text of the file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited_text: Option<String>,
     /// The provider's `index`. OpenAI documents it as the index in the list of files; its responses contain the
     /// position in the text where the citation belongs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u64>,
     /// The start of the supported text in the response (characters).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_index: Option<u64>,
     /// The end of the supported text, exclusive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_index: Option<u64>,
     /// The citation as the provider sent it, to send it back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 

@@ -17,15 +17,14 @@ use serde_json::{Map, Value};
 /// let tool = ClientTool::new(ClientToolKind::Shell);
 /// assert_eq!(tool.kind, Some(ClientToolKind::Shell));
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ClientTool {
     /// The tool. `None` for one that only `forms` declares.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<ClientToolKind>,
     /// The size of the screen, for [`Computer`](ClientToolKind::Computer).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub display: Option<Display>,
     /// Declarations by provider name, which replace any other. They are sent in protocols that have such declarations:
     /// Anthropic's and OpenAI's Responses.

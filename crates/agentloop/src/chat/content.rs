@@ -118,6 +118,7 @@ impl<const N: usize> From<[ContentPart; N]> for MessageContent {
 /// let request = ChatRequest::new("openai/gpt-4.1").user(question);
 /// assert_eq!(request.messages[0].parts().len(), 2);
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -129,7 +130,6 @@ pub enum ContentPart {
         /// The image.
         image_url: ImageUrl,
         /// Asks the provider to cache the prompt up to here.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
     /// Audio input.
@@ -142,7 +142,6 @@ pub enum ContentPart {
         /// The file.
         file: FileInput,
         /// Asks the provider to cache the prompt up to here.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
     /// A video, by URL or as a data URL.
@@ -277,6 +276,7 @@ impl From<&str> for ContentPart {
 /// assert_eq!(serde_json::to_value(&image)?["detail"], "low");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -284,7 +284,6 @@ pub struct ImageUrl {
     /// `https://…` or `data:image/png;base64,…`.
     pub url: String,
     /// The resolution at which the model looks at the image.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<ImageDetail>,
 }
 
@@ -326,6 +325,7 @@ pub enum ImageDetail {
 /// assert_eq!(value.format, "wav");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -337,7 +337,6 @@ pub struct AudioInput {
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "String::is_empty")]
     pub format: String,
     /// The URL, if there is no `data`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
@@ -350,33 +349,26 @@ pub struct AudioInput {
 /// assert_eq!(value.file_id, None);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct FileInput {
     /// The content, as a data URL.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_data: Option<String>,
     /// The URL.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_url: Option<String>,
     /// The provider's id of a file that was uploaded earlier.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_id: Option<String>,
     /// The file's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
     /// The media type, if neither the data URL nor the name determines it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// The title of the file in citations.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Further information about the file for the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// Whether the model cites from the file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub citations: Option<bool>,
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::headers::ExtraHeaders;
 use super::read::nullable;
-use super::setters::{call_setters, setters};
+use super::setters::call_setters;
 use super::{Access, CacheMode};
 use crate::chat::{Cost, RawResponse, Warning};
 use crate::timeouts::Timeouts;
@@ -22,6 +22,7 @@ use crate::timeouts::Timeouts;
 /// let request = EmbedRequest::new("openai/text-embedding-3-small", ["hello", "goodbye"]).dimensions(256);
 /// assert_eq!(request.input.as_slice().len(), 2);
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -31,13 +32,11 @@ pub struct EmbedRequest {
     /// One text or several.
     pub input: EmbedInput,
     /// The length of the vectors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dimensions: Option<u32>,
     /// What the vectors are for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_type: Option<EmbedInputType>,
     /// Identifies your end user to the provider. In JSON it is `user`.
-    #[serde(default, rename = "user", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "user")]
     pub user_id: Option<String>,
     /// Labels that [`Costs`](crate::middleware::Costs) counts the call under. They are not sent.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
@@ -57,7 +56,6 @@ pub struct EmbedRequest {
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
     /// How a [cache](crate::middleware::Cache) treats this request, if the client has one. It is not sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheMode>,
     /// Whether the [response](crate::EmbedResponse::raw) also has the status, the headers (rate limits, processing
     /// time) and the body as the provider sent them. It is not sent.
@@ -187,6 +185,7 @@ pub enum EmbedInputType {
 /// assert_eq!(value.first(), Some(&[0.5, 0.25][..]));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EmbedResponse {
@@ -197,13 +196,11 @@ pub struct EmbedResponse {
     /// One vector for each text.
     pub embeddings: Vec<Vec<f32>>,
     /// The tokens used. `None` if the provider did not report them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<EmbedUsage>,
     /// The cost. `None` if it is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// The request id, which the provider's support asks for. It is the id of the last call, if there were several.
-    #[serde(default, rename = "requestId", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "requestId")]
     pub request_id: Option<String>,
     /// Whether the vectors come from a [cache](crate::middleware::Cache). The usage is then that of the stored call.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]

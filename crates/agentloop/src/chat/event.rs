@@ -25,6 +25,7 @@ use crate::chat::{
 ///   they were in its `content.done`.
 /// - A stream that fails ends with an error instead of `message.done`. In Rust that is the `Err` of an item of
 ///   [`ChatStream`](crate::ChatStream), in JSON an `error` event.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 #[non_exhaustive]
@@ -39,13 +40,10 @@ pub enum ChatStreamEvent {
         /// The provider that responds.
         provider: String,
         /// When the provider started to respond (Unix seconds).
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         created: Option<i64>,
         /// The request id, which the provider's support asks for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
         /// How the schema was requested, if there is one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         output_strategy: Option<OutputStrategy>,
         /// Whether the response comes from a cache.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -107,7 +105,6 @@ pub enum ChatStreamEvent {
         /// The finish reason.
         finish_reason: FinishReason,
         /// The provider's own name for it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         raw_finish_reason: Option<String>,
     },
     /// A warning: a parameter was changed or left out, or the response is unusual.
@@ -120,7 +117,6 @@ pub enum ChatStreamEvent {
     #[serde(rename = "metadata", rename_all = "camelCase")]
     Metadata {
         /// The choice that the fields belong to. `None` for fields of the whole response.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         choice_index: Option<u32>,
         /// The fields by name.
         provider_metadata: Map<String, Value>,
@@ -131,7 +127,6 @@ pub enum ChatStreamEvent {
         /// The tokens.
         usage: Usage,
         /// The cost, if it is known.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<Cost>,
     },
     /// The response as the provider sent it, if the request set [`include_raw`](crate::ChatRequest::include_raw).
@@ -201,6 +196,7 @@ impl ChatStreamEvent {
 /// assert!(matches!(start, PartStart::ToolCall { name, .. } if name == "get_weather"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -239,7 +235,6 @@ pub enum PartStart {
     /// Code that the provider runs.
     CodeExecution {
         /// The id that the result refers to.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
         /// The language of the code.
         language: String,
@@ -247,7 +242,6 @@ pub enum PartStart {
     /// The output of that code. It has no deltas.
     CodeResult {
         /// The id of the code run.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
     },
     /// A call of one of the provider's tools.

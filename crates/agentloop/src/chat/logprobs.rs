@@ -35,6 +35,7 @@ pub struct Logprobs {
 /// assert_eq!(value.logprob, Some(-0.1));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -42,10 +43,8 @@ pub struct TokenLogprob {
     /// The token.
     pub token: String,
     /// Its log probability. `None` if the provider reports none (for the first token of a prompt).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprob: Option<f64>,
     /// The bytes of the token, if it is not valid UTF-8 by itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Vec<u8>>,
     /// The likeliest alternatives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -88,24 +88,14 @@ impl MediaOptions {
         Self { download: Download::Always, ..Self::default() }
     }
 
-    /// Sets the most bytes of one medium.
-    #[must_use]
-    pub fn with_max_bytes(mut self, max_bytes: usize) -> Self {
-        self.max_bytes = max_bytes;
-        self
-    }
+    setters! {
+        /// Sets the most bytes of one medium.
+        with_max_bytes(self, max_bytes: usize) => self.max_bytes = max_bytes;
 
-    /// Allows private networks and this machine.
-    #[must_use]
-    pub fn with_private(mut self) -> Self {
-        self.allow_private = true;
-        self
-    }
+        /// Allows private networks and this machine.
+        with_private(self) => self.allow_private = true;
 
-    /// Sets the time limit of one medium.
-    #[must_use]
-    pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
+        /// Sets the time limit of one medium.
+        with_timeout(self, timeout: Duration) => self.timeout = timeout;
     }
 }

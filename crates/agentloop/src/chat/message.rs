@@ -138,32 +138,18 @@ impl ChatMessage {
         Self { is_error: true, ..Self::tool(call_id, content) }
     }
 
-    /// Sets the name of the author or of the tool.
-    #[must_use]
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
+    setters! {
+        /// Sets the name of the author or of the tool.
+        with_name(name: impl Into<String>);
 
-    /// Asks the provider to cache the prompt up to and including this message.
-    #[must_use]
-    pub fn with_cache(mut self, cache: CacheControl) -> Self {
-        self.cache_control = Some(cache);
-        self
-    }
+        /// Asks the provider to cache the prompt up to and including this message.
+        with_cache(self, cache: CacheControl) => self.cache_control = Some(cache);
 
-    /// Sets the model that the message came from.
-    #[must_use]
-    pub fn with_origin(mut self, origin: Origin) -> Self {
-        self.origin = Some(origin);
-        self
-    }
+        /// Sets the model that the message came from.
+        with_origin(origin: Origin);
 
-    /// Adds a tool call as OpenAI writes it, after the content.
-    #[must_use]
-    pub fn with_tool_call(mut self, call: ToolCall) -> Self {
-        self.tool_calls.push(call);
-        self
+        /// Adds a tool call as OpenAI writes it, after the content.
+        with_tool_call(self, call: ToolCall) => self.tool_calls.push(call);
     }
 
     /// Returns all text, joined.

@@ -85,6 +85,7 @@ impl OutputStrategy {
 /// assert_eq!(value.name, "city");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -92,10 +93,8 @@ pub struct JsonSchemaFormat {
     /// The name of the schema: letters, digits, `_` and `-`.
     pub name: String,
     /// The purpose of the schema.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether the provider must keep to the schema exactly.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
     /// The schema.
     pub schema: Value,
@@ -131,15 +130,14 @@ pub struct AudioOutput {
 /// let request = ChatRequest::new("google/gemini-2.5-flash-image").user("Draw a cat.").image(image);
 /// assert!(request.image.is_some());
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ImageOutput {
     /// The aspect ratio, width to height, for example `1:1` or `16:9`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aspect_ratio: Option<String>,
     /// The size: `1K`, `2K`, `4K`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<String>,
 }
 
@@ -149,11 +147,9 @@ impl ImageOutput {
         Self { aspect_ratio: Some(aspect_ratio.into()), size: None }
     }
 
-    /// Sets the size, for example `2K`.
-    #[must_use]
-    pub fn of_size(mut self, size: impl Into<String>) -> Self {
-        self.size = Some(size.into());
-        self
+    setters! {
+        /// Sets the size, for example `2K`.
+        of_size(size: impl Into<String>);
     }
 }
 

@@ -60,6 +60,7 @@ pub enum ResponsePart {
 /// let state = ProviderState::new("openai", serde_json::json!({"id": "rs_1"}));
 /// assert_eq!((state.provider.as_str(), state.model), ("openai", None));
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -67,7 +68,6 @@ pub struct ProviderState {
     /// The name of the provider that made the state.
     pub provider: String,
     /// The model that made it, if that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The state as the provider sent it. Null if there is none.
     #[serde(default, skip_serializing_if = "Value::is_null")]
@@ -90,6 +90,7 @@ impl ProviderState {
 /// assert_eq!(serde_json::to_value(&part)?, serde_json::json!({"text": "Hello"}));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -100,10 +101,9 @@ pub struct TextPart {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub citations: Vec<Citation>,
     /// Asks the provider to cache the prompt up to and including this part.
-    #[serde(default, rename = "cache_control", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "cache_control")]
     pub cache_control: Option<CacheControl>,
     /// State of the provider that wrote the text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
@@ -125,6 +125,7 @@ impl TextPart {
 /// assert_eq!(arguments["city"], "Oslo");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -137,7 +138,6 @@ pub struct ToolCallPart {
     /// that takes free text is a JSON string.
     pub arguments: String,
     /// State of the provider that made the call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
@@ -171,6 +171,7 @@ impl ToolCallPart {
 /// assert_eq!(part, ResponsePart::Thinking(ThinkingPart::new("Two and two is four.")));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -178,10 +179,8 @@ pub struct ThinkingPart {
     /// The thoughts, or a summary of them. Empty if the provider does not show them.
     pub thinking: String,
     /// The provider's signature of the thoughts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
     /// State of the provider that made it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
@@ -201,6 +200,7 @@ impl ThinkingPart {
 /// assert_eq!(value.data, "EmwKAh");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -208,7 +208,6 @@ pub struct RedactedThinkingPart {
     /// The encrypted thoughts.
     pub data: String,
     /// State of the provider that made it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
@@ -221,6 +220,7 @@ pub struct RedactedThinkingPart {
 /// assert_eq!(value.extension(), Some("png"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -231,10 +231,8 @@ pub struct ImagePart {
     #[serde(default)]
     pub data: String,
     /// The URL of the image, if the provider sent no bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// State of the provider that made it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
@@ -247,6 +245,7 @@ pub struct ImagePart {
 /// assert_eq!(value.transcript.as_deref(), Some("Hi"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -256,13 +255,10 @@ pub struct AudioPart {
     /// The audio in base64.
     pub data: String,
     /// The transcript.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
     /// When the provider forgets the audio's id (Unix seconds).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
     /// State of the provider that made it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
@@ -275,6 +271,7 @@ pub struct AudioPart {
 /// assert_eq!(value.name.as_deref(), Some("table.csv"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -285,13 +282,10 @@ pub struct FilePart {
     #[serde(default)]
     pub data: String,
     /// The URL of the file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The file's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// State of the provider that made it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
@@ -304,19 +298,18 @@ pub struct FilePart {
 /// assert_eq!(value.language, "python");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CodeExecutionPart {
     /// The id that the result refers to, if the provider has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The language, for example `python` or `bash`.
     pub language: String,
     /// The code.
     pub code: String,
     /// State of the provider that runs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
@@ -352,28 +345,25 @@ pub enum CodeOutcome {
 /// assert_eq!((result.outcome, result.output.as_str()), (CodeOutcome::Ok, "4\n"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CodeResultPart {
     /// The id of the [`CodeExecutionPart`] that this is the result of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// How it ended.
     pub outcome: CodeOutcome,
     /// The output: standard output, or standard error if the run failed.
     pub output: String,
     /// Standard error, if the provider reports it separately.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
     /// The exit code.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
     /// Files that the run created, by the provider's ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// State of the provider that ran it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
@@ -386,6 +376,7 @@ pub struct CodeResultPart {
 /// assert_eq!(value.arguments["query"], "Oslo");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -398,7 +389,6 @@ pub struct ServerToolCallPart {
     #[serde(default)]
     pub arguments: Value,
     /// State of the provider that runs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
@@ -411,6 +401,7 @@ pub struct ServerToolCallPart {
 /// assert!(!value.is_error);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -424,7 +415,6 @@ pub struct ServerToolResultPart {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     /// State of the provider that ran it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 

@@ -165,11 +165,7 @@ impl Weight for RawParts {
     }
 }
 
-impl fmt::Debug for RawParts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawParts").field("body", &self.body.len()).finish_non_exhaustive()
-    }
-}
+shown! { RawParts: self { body: self.body.len() } }
 
 /// Returns the value of a response's header as it may be shown. Rate limits count tokens, which are not secret.
 fn shown(name: &str, value: &str) -> String {

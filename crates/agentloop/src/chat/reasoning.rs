@@ -84,18 +84,16 @@ impl FromIterator<Effort> for Efforts {
 /// let request = ChatRequest::new("anthropic/claude-sonnet-4-5").user("Why?").thinking(Thinking::budget(2048));
 /// assert_eq!(request.thinking.and_then(|thinking| thinking.budget_tokens), Some(2048));
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Thinking {
     /// Whether to think. `None` leaves it to the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// The most tokens to spend on thinking.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_tokens: Option<u64>,
     /// Whether the response includes the thoughts (or their summary).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include: Option<bool>,
 }
 

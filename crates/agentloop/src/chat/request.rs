@@ -29,6 +29,7 @@ use crate::timeouts::Timeouts;
 ///     .max_tokens(50);
 /// assert_eq!(request.messages.len(), 2);
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -39,95 +40,71 @@ pub struct ChatRequest {
     pub messages: Vec<ChatMessage>,
 
     /// Scales the randomness of the choice of tokens; 0 is the least random.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// Samples only from the likeliest tokens whose probabilities add up to this share.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
     /// Samples only from this many of the likeliest tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_k: Option<u32>,
     /// Limits the length of the response, in tokens. Thinking counts too.
-    #[serde(default, alias = "max_completion_tokens", skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "max_completion_tokens")]
     pub max_tokens: Option<u64>,
     /// The texts that end the response. They are not part of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
     /// Makes responses repeatable, as far as the provider can.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<i64>,
     /// The number of choices in the response.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n: Option<u32>,
     /// Penalizes tokens in proportion to how often they have already appeared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_penalty: Option<f64>,
     /// Penalizes tokens that have already appeared, however often.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence_penalty: Option<f64>,
 
     /// The tools that the model may call.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolDefinition>,
     /// Whether the model may, must or must not call a tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
     /// Whether the model may call several tools in one response.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallel_tool_calls: Option<bool>,
 
     /// The form of the response's text: plain text, JSON, or JSON of a schema.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_format: Option<ResponseFormat>,
     /// The kinds of output: `text`, `audio`, `image`.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub modalities: Vec<String>,
     /// The voice and the format of spoken output.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio: Option<AudioOutput>,
     /// The shape and the size of generated images.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageOutput>,
     /// How detailed the response is: `low`, `medium` or `high`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbosity: Option<String>,
 
     /// How much effort the model spends on thinking.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<Effort>,
     /// Whether to think, for how many tokens, and whether the thoughts are part of the response.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Thinking>,
 
     /// Whether the response has the log probabilities of its tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprobs: Option<bool>,
     /// The number of likely alternatives to report for each token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_logprobs: Option<u32>,
     /// Changes the likelihood of single tokens, by the provider's token id: from -100 (never) to 100 (always).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logit_bias: Option<BTreeMap<String, f64>>,
 
     /// Whether to stream. The method that is called decides (`chat` or `stream`), not this field. Requests in OpenAI's
     /// form have it, so it can be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
     /// Options of the stream. The usage is always requested where the provider supports it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream_options: Option<StreamOptions>,
 
     /// The provider's service tier.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
     /// Groups requests that share a prompt, for the provider's prompt cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_cache_key: Option<String>,
     /// Identifies your end user to the provider, which uses it to detect abuse. In JSON it is `user`.
-    #[serde(default, rename = "user", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "user")]
     pub user_id: Option<String>,
     /// Labels that the provider stores with the call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
 
     /// More fields for the request's body, under the provider's own names. They are sent unchanged and replace fields
@@ -158,17 +135,14 @@ pub struct ChatRequest {
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
     /// How a schema of `response_format` is requested. The default is the best way that the model supports.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_strategy: Option<OutputStrategy>,
     /// The protocol, if the provider supports several and the default is not wanted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
     /// The models to use when this one fails, in place of those of the [`Fallback`](crate::middleware::Fallback)
     /// middleware. Without that middleware this is a warning. They are not sent.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
     /// How a [cache](crate::middleware::Cache) treats this request, if the client has one. It is not sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheMode>,
     /// Whether the [response](crate::ChatResponse::raw) also has the status, the headers (rate limits, processing time) and the
     /// body as the provider sent them. It is not sent.
@@ -209,18 +183,13 @@ impl ChatRequest {
         self.message(ChatMessage::assistant(content))
     }
 
-    /// Adds a message.
-    #[must_use]
-    pub fn message(mut self, message: ChatMessage) -> Self {
-        self.messages.push(message);
-        self
-    }
+    setters! {
+        /// Adds a message.
+        message(self, message: ChatMessage) => self.messages.push(message);
 
-    /// Adds messages.
-    #[must_use]
-    pub fn messages(mut self, messages: impl IntoIterator<Item = ChatMessage>) -> Self {
-        self.messages.extend(messages);
-        self
+        /// Adds messages.
+        messages(self, messages: impl IntoIterator<Item = ChatMessage>) =>
+            self.messages.extend(messages);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::setters::{call_setters, setters};
+use super::setters::call_setters;
 use super::{
     AudioOutput, CacheMode, ChatRequest, Effort, ImageOutput, MediaOptions, OutputStrategy,
     Protocol, ResponseFormat, Stop, Thinking, ToolChoice, ToolDefinition,
@@ -10,18 +10,12 @@ use super::{
 use crate::timeouts::Timeouts;
 
 impl ChatRequest {
-    /// Adds a tool that the model may call.
-    #[must_use]
-    pub fn tool(mut self, tool: ToolDefinition) -> Self {
-        self.tools.push(tool);
-        self
-    }
+    setters! {
+        /// Adds a tool that the model may call.
+        tool(self, tool: ToolDefinition) => self.tools.push(tool);
 
-    /// Adds tools that the model may call.
-    #[must_use]
-    pub fn tools(mut self, tools: impl IntoIterator<Item = ToolDefinition>) -> Self {
-        self.tools.extend(tools);
-        self
+        /// Adds tools that the model may call.
+        tools(self, tools: impl IntoIterator<Item = ToolDefinition>) => self.tools.extend(tools);
     }
 
     setters! {
@@ -51,11 +45,10 @@ impl ChatRequest {
         response_format(response_format: ResponseFormat);
     }
 
-    /// Sets the kinds of output: `text`, `audio`, `image`.
-    #[must_use]
-    pub fn modalities(mut self, modalities: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.modalities = modalities.into_iter().map(Into::into).collect();
-        self
+    setters! {
+        /// Sets the kinds of output: `text`, `audio`, `image`.
+        modalities(self, modalities: impl IntoIterator<Item = impl Into<String>>) =>
+            self.modalities = modalities.into_iter().map(Into::into).collect();
     }
 
     /// Requests spoken output beside text.
@@ -93,11 +86,10 @@ impl ChatRequest {
         self
     }
 
-    /// Changes the likelihood of one token, by the provider's token id: from -100 (never) to 100 (always).
-    #[must_use]
-    pub fn logit_bias(mut self, token: impl Into<String>, bias: f64) -> Self {
-        self.logit_bias.get_or_insert_default().insert(token.into(), bias);
-        self
+    setters! {
+        /// Changes the likelihood of one token, by the provider's token id: from -100 (never) to 100 (always).
+        logit_bias(self, token: impl Into<String>, bias: f64) =>
+            self.logit_bias.get_or_insert_default().insert(token.into(), bias);
     }
 
     setters! {
@@ -117,11 +109,10 @@ impl ChatRequest {
         user_id(user_id: impl Into<String>);
     }
 
-    /// Adds a label that the provider stores with the call.
-    #[must_use]
-    pub fn metadata(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.metadata.get_or_insert_default().insert(name.into(), value.into());
-        self
+    setters! {
+        /// Adds a label that the provider stores with the call.
+        metadata(self, name: impl Into<String>, value: impl Into<Value>) =>
+            self.metadata.get_or_insert_default().insert(name.into(), value.into());
     }
 
     /// Adds a field to the request's body, under the provider's own name, for that provider only.
@@ -145,18 +136,12 @@ impl ChatRequest {
         self
     }
 
-    /// Leaves out, with a warning, the parts of messages that the provider does not accept, instead of failing.
-    #[must_use]
-    pub fn lenient(mut self) -> Self {
-        self.lenient = true;
-        self
-    }
+    setters! {
+        /// Leaves out, with a warning, the parts of messages that the provider does not accept, instead of failing.
+        lenient(self) => self.lenient = true;
 
-    /// Fails where the request would otherwise be changed with a warning: see [`strict`](Self#structfield.strict).
-    #[must_use]
-    pub fn strict(mut self) -> Self {
-        self.strict = true;
-        self
+        /// Fails where the request would otherwise be changed with a warning: see [`strict`](Self#structfield.strict).
+        strict(self) => self.strict = true;
     }
 
     setters! {

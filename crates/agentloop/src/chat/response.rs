@@ -21,6 +21,7 @@ use super::{
 /// assert_eq!(response.text(), "Hello");
 /// assert_eq!(response.finish_reason(), Some(&FinishReason::Stop));
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -36,16 +37,12 @@ pub struct ChatResponse {
     /// The tokens used.
     pub usage: Usage,
     /// The cost. `None` if it is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// When the provider created the response (Unix seconds).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<i64>,
     /// The request id, which the provider's support asks for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// How the schema was requested. `None` if there was none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_strategy: Option<OutputStrategy>,
     /// Whether the response comes from a [cache](crate::middleware::Cache). The cost is then zero, and everything else,
     /// including usage and ids, is that of the stored call.
@@ -60,7 +57,6 @@ pub struct ChatResponse {
     pub provider_metadata: Map<String, Value>,
     /// The response as the provider sent it, if the request set [`include_raw`](crate::ChatRequest::include_raw). A response
     /// from a cache has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<Box<RawResponse>>,
 }
 
@@ -73,6 +69,7 @@ pub struct ChatResponse {
 /// assert_eq!(value.text(), "Hi");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -84,10 +81,8 @@ pub struct Choice {
     /// The finish reason.
     pub finish_reason: FinishReason,
     /// The provider's own name for the finish reason.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_finish_reason: Option<String>,
     /// The log probabilities of the tokens, if they were requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprobs: Option<Logprobs>,
     /// Further fields of the choice, under the provider's names.
     #[serde(default, skip_serializing_if = "Map::is_empty")]

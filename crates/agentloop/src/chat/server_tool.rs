@@ -128,11 +128,11 @@ impl ServerTool {
 /// assert_eq!(serde_json::to_value(&tool)?["type"], "web_search");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WebSearchTool {
     /// The most searches in one response.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_uses: Option<u32>,
     /// The only domains that results may come from.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
@@ -141,10 +141,8 @@ pub struct WebSearchTool {
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub blocked_domains: Vec<String>,
     /// The location of the user, for results that depend on it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_location: Option<UserLocation>,
     /// How much of the results the model reads: `low`, `medium`, `high`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search_context_size: Option<String>,
     /// More options, under OpenAI's names. Only providers that take the tool in OpenAI's form get them.
     #[serde(flatten)]
@@ -152,11 +150,9 @@ pub struct WebSearchTool {
 }
 
 impl WebSearchTool {
-    /// Sets the most searches in one response.
-    #[must_use]
-    pub fn max_uses(mut self, uses: u32) -> Self {
-        self.max_uses = Some(uses);
-        self
+    setters! {
+        /// Sets the most searches in one response.
+        max_uses(self, uses: u32) => self.max_uses = Some(uses);
     }
 
     /// Sets the only domains that results may come from.
@@ -179,11 +175,9 @@ impl WebSearchTool {
         self
     }
 
-    /// Sets the location of the user.
-    #[must_use]
-    pub fn user_location(mut self, location: UserLocation) -> Self {
-        self.user_location = Some(location);
-        self
+    setters! {
+        /// Sets the location of the user.
+        user_location(self, location: UserLocation) => self.user_location = Some(location);
     }
 }
 
@@ -195,21 +189,18 @@ impl WebSearchTool {
 /// let place = UserLocation::country("NO").with_city("Oslo");
 /// assert_eq!(place.city.as_deref(), Some("Oslo"));
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "LocationForm")]
 #[non_exhaustive]
 pub struct UserLocation {
     /// The city.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub city: Option<String>,
     /// The region or state.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// The country, as two letters (ISO 3166).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub country: Option<String>,
     /// The time zone, as the IANA names it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
 }
 
@@ -219,11 +210,9 @@ impl UserLocation {
         Self { country: Some(country.into()), ..Self::default() }
     }
 
-    /// Sets the city.
-    #[must_use]
-    pub fn with_city(mut self, city: impl Into<String>) -> Self {
-        self.city = Some(city.into());
-        self
+    setters! {
+        /// Sets the city.
+        with_city(city: impl Into<String>);
     }
 }
 
@@ -264,11 +253,11 @@ impl From<LocationForm> for UserLocation {
 /// assert_eq!(value.max_uses, Some(1));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WebFetchTool {
     /// The most pages in one response.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_uses: Option<u32>,
     /// The only domains that may be read.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
@@ -277,7 +266,6 @@ pub struct WebFetchTool {
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub blocked_domains: Vec<String>,
     /// The most tokens of one page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_content_tokens: Option<u32>,
     /// More options, under the provider's own names.
     #[serde(flatten)]
@@ -293,11 +281,11 @@ pub struct WebFetchTool {
 /// assert_eq!(value.file_ids, ["file_1"]);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CodeExecutionTool {
     /// The provider's id of a container to run in. `None` creates a new one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<Value>,
     /// Files for the container, by the provider's ids.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
@@ -315,6 +303,7 @@ pub struct CodeExecutionTool {
 /// let search = FileSearchTool::of(["vs_1"]);
 /// assert_eq!(search.vector_store_ids, ["vs_1"]);
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FileSearchTool {
@@ -322,7 +311,6 @@ pub struct FileSearchTool {
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub vector_store_ids: Vec<String>,
     /// The most results of one search.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_num_results: Option<u32>,
     /// More options, under OpenAI's names. Only providers that take the tool in OpenAI's form get them.
     #[serde(flatten)]

@@ -1,17 +1,4 @@
-//! Writes the methods that set an optional field.
-
-/// Writes one method for each line `method(field: Type);`, with its documentation. The argument is converted to the type of
-/// the field, so `Type` may be `impl Into<String>`.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $method:ident($field:ident: $type:ty);)*) => {$(
-        $(#[$doc])*
-        #[must_use]
-        pub fn $method(mut self, $field: $type) -> Self {
-            self.$field = Some($field.into());
-            self
-        }
-    )*};
-}
+//! Writes the methods that requests share.
 
 /// Writes the methods that all requests share; without an argument also that of requests whose responses can be cached.
 macro_rules! call_setters {
@@ -66,4 +53,4 @@ macro_rules! call_setters {
     };
 }
 
-pub(super) use {call_setters, setters};
+pub(super) use call_setters;

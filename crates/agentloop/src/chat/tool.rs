@@ -52,6 +52,7 @@ pub enum ToolDefinition {
 /// assert_eq!(function.name, "now");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -59,16 +60,12 @@ pub struct FunctionDefinition {
     /// The name: letters, digits, `_` and `-`.
     pub name: String,
     /// A description for the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The parameters, as a JSON Schema.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Value>,
     /// Whether the model must keep to the schema exactly.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
     /// Marks a tool that some providers define themselves. Those providers get their own declaration instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_tool: Option<Box<ClientTool>>,
 }
 
@@ -191,11 +188,11 @@ impl From<FileSearchTool> for ToolDefinition {
 
 impl Serialize for ToolDefinition {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[skip_serializing_none]
         #[derive(Serialize)]
         struct Form<'a> {
             r#type: &'static str,
             function: &'a FunctionDefinition,
-            #[serde(skip_serializing_if = "Option::is_none")]
             cache_control: Option<CacheControl>,
         }
         match self {

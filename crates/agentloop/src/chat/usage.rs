@@ -19,18 +19,16 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(usage.plus(&usage).total_tokens, Some(20));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Usage {
     /// The tokens of the prompt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_tokens: Option<u64>,
     /// The tokens of the response, thinking included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_tokens: Option<u64>,
     /// The sum of both.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_tokens: Option<u64>,
     /// The tokens of special kinds.
     #[serde(default, skip_serializing_if = "UsageDetails::is_empty")]
@@ -70,33 +68,26 @@ impl Usage {
 /// assert_eq!(value.cached_tokens, Some(6));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct UsageDetails {
     /// Thinking that is not part of the text of the response.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
     /// Prompt tokens read from a cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
     /// Prompt tokens written to a cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write_tokens: Option<u64>,
     /// The part of those that is kept for an hour, which costs more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write_hour_tokens: Option<u64>,
     /// Audio in the prompt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio_prompt_tokens: Option<u64>,
     /// Audio in the response.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio_completion_tokens: Option<u64>,
     /// Predicted output that the model used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted_prediction_tokens: Option<u64>,
     /// Predicted output that the model did not use (and that is paid for).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected_prediction_tokens: Option<u64>,
     /// The prompt by modality, for example `{"TEXT": 100, "IMAGE": 200}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

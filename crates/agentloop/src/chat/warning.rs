@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 /// let warning = Warning::new(WarningKind::Dropped, "logit_bias", "logit_bias: lab does not take it");
 /// assert_eq!(warning.subject.as_deref(), Some("logit_bias"));
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -21,7 +22,6 @@ pub struct Warning {
     /// The kind of the warning.
     pub kind: WarningKind,
     /// The subject: the name of a parameter, or the path of a message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     /// The message for people, with the reason.
     pub message: String,

@@ -87,21 +87,21 @@ impl AgentLoopBuilder {
         self
     }
 
-    /// Sets the key of a provider. It replaces the one from the environment.
-    ///
-    /// An unknown provider is an error of [`build`](Self::build).
-    ///
-    /// ```
-    /// use agentloop::{AgentLoop, ErrorKind};
-    ///
-    /// let ai = AgentLoop::builder().key("openai", "sk-…").build();
-    /// let error = AgentLoop::builder().key("opnai", "sk-…").build().unwrap_err();
-    /// assert_eq!(error.kind(), ErrorKind::UnknownProvider);
-    /// assert!(error.hint().is_some_and(|hint| hint.contains("did you mean `openai`")));
-    /// ```
-    pub fn key(mut self, provider: impl Into<String>, key: impl Into<Secret>) -> Self {
-        self.keys.insert(provider.into(), key.into());
-        self
+    setters! {
+        /// Sets the key of a provider. It replaces the one from the environment.
+        ///
+        /// An unknown provider is an error of [`build`](Self::build).
+        ///
+        /// ```
+        /// use agentloop::{AgentLoop, ErrorKind};
+        ///
+        /// let ai = AgentLoop::builder().key("openai", "sk-…").build();
+        /// let error = AgentLoop::builder().key("opnai", "sk-…").build().unwrap_err();
+        /// assert_eq!(error.kind(), ErrorKind::UnknownProvider);
+        /// assert!(error.hint().is_some_and(|hint| hint.contains("did you mean `openai`")));
+        /// ```
+        key(self, provider: impl Into<String>, key: impl Into<Secret>) =>
+            self.keys.insert(provider.into(), key.into());
     }
 
     /// Applies the settings of a configuration file.
@@ -150,45 +150,35 @@ impl AgentLoopBuilder {
         self
     }
 
-    /// Replaces the model data that the library ships with, for every provider.
-    ///
-    /// ```
-    /// use agentloop::{AgentLoop, ModelCatalog};
-    ///
-    /// let known = ModelCatalog::embedded().with_overrides(r#"
-    ///     ["lab/big-one"]
-    ///     context_window = 32768
-    /// "#)?;
-    /// let ai = AgentLoop::builder().models(known).build()?;
-    /// # Ok::<(), agentloop::Error>(())
-    /// ```
-    pub fn models(mut self, models: ModelCatalog) -> Self {
-        self.models = Some(models);
-        self
-    }
+    setters! {
+        /// Replaces the model data that the library ships with, for every provider.
+        ///
+        /// ```
+        /// use agentloop::{AgentLoop, ModelCatalog};
+        ///
+        /// let known = ModelCatalog::embedded().with_overrides(r#"
+        ///     ["lab/big-one"]
+        ///     context_window = 32768
+        /// "#)?;
+        /// let ai = AgentLoop::builder().models(known).build()?;
+        /// # Ok::<(), agentloop::Error>(())
+        /// ```
+        models(models: ModelCatalog);
 
-    /// Adds an alias: another name for a model.
-    pub fn alias(mut self, name: impl Into<String>, model: impl Into<String>) -> Self {
-        self.aliases.insert(name.into(), model.into());
-        self
-    }
+        /// Adds an alias: another name for a model.
+        alias(self, name: impl Into<String>, model: impl Into<String>) =>
+            self.aliases.insert(name.into(), model.into());
 
-    /// Sets the provider of models whose names have no provider prefix.
-    pub fn default_provider(mut self, name: impl Into<String>) -> Self {
-        self.default_provider = Some(name.into());
-        self
-    }
+        /// Sets the provider of models whose names have no provider prefix.
+        default_provider(self, name: impl Into<String>) =>
+            self.default_provider = Some(name.into());
 
-    /// Sets the model of requests that do not name one.
-    pub fn default_model(mut self, model: impl Into<String>) -> Self {
-        self.default_model = Some(model.into());
-        self
-    }
+        /// Sets the model of requests that do not name one.
+        default_model(self, model: impl Into<String>) => self.default_model = Some(model.into());
 
-    /// Sets an environment variable for this client only. It overrides the variable of the process.
-    pub fn env(mut self, variable: impl Into<String>, value: impl Into<String>) -> Self {
-        self.environment.insert(variable.into(), value.into());
-        self
+        /// Sets an environment variable for this client only. It overrides the variable of the process.
+        env(self, variable: impl Into<String>, value: impl Into<String>) =>
+            self.environment.insert(variable.into(), value.into());
     }
 
     /// Wraps every call in a function. The first middleware is the outermost.
@@ -213,43 +203,30 @@ impl AgentLoopBuilder {
         self.layer(FromFn(middleware))
     }
 
-    /// Wraps every call in a middleware. The first is the outermost.
-    pub fn layer(mut self, middleware: impl Middleware + 'static) -> Self {
-        self.middleware.push(Arc::new(middleware));
-        self
-    }
+    setters! {
+        /// Wraps every call in a middleware. The first is the outermost.
+        layer(self, middleware: impl Middleware + 'static) =>
+            self.middleware.push(Arc::new(middleware));
 
-    /// Sets the limits for what is sent to each provider. They apply inside every other middleware, wherever this is
-    /// called, so retries and fallbacks are counted.
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = Some(limits);
-        self
-    }
+        /// Sets the limits for what is sent to each provider. They apply inside every other middleware, wherever this is
+        /// called, so retries and fallbacks are counted.
+        limits(limits: Limits);
 
-    /// Sets the transport that requests are sent through.
-    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
-        self.transport = Some(Arc::new(transport));
-        self
-    }
+        /// Sets the transport that requests are sent through.
+        transport(self, transport: impl Transport + 'static) =>
+            self.transport = Some(Arc::new(transport));
 
-    /// Sets whether and how media that a request names by URL are downloaded for providers that need the bytes. By
-    /// default nothing is downloaded.
-    pub fn media(mut self, media: MediaOptions) -> Self {
-        self.media = media;
-        self
-    }
+        /// Sets whether and how media that a request names by URL are downloaded for providers that need the bytes. By
+        /// default nothing is downloaded.
+        media(self, media: MediaOptions) => self.media = media;
 
-    /// Sets the transport that media are downloaded through. It decides by itself which URLs it allows. It never
-    /// receives a key.
-    pub fn media_transport(mut self, transport: impl Transport + 'static) -> Self {
-        self.media_transport = Some(Arc::new(transport));
-        self
-    }
+        /// Sets the transport that media are downloaded through. It decides by itself which URLs it allows. It never
+        /// receives a key.
+        media_transport(self, transport: impl Transport + 'static) =>
+            self.media_transport = Some(Arc::new(transport));
 
-    /// Sets the timeouts of calls.
-    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
-        self
+        /// Sets the timeouts of calls.
+        timeouts(self, timeouts: Timeouts) => self.timeouts = timeouts;
     }
 
     /// Builds the client.
@@ -308,10 +285,4 @@ impl AgentLoopBuilder {
     }
 }
 
-impl std::fmt::Debug for AgentLoopBuilder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AgentLoopBuilder")
-            .field("providers", &self.providers)
-            .finish_non_exhaustive()
-    }
-}
+shown! { AgentLoopBuilder: self { providers: self.providers } }

@@ -94,14 +94,12 @@ pub struct McpConfig {
     pub enabled: bool,
 }
 
-impl fmt::Debug for McpConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpConfig")
-            .field("command", &self.command)
-            .field("env", &self.env)
-            .field("url", &self.url.as_deref().map(mask::url))
-            .field("headers", &self.headers)
-            .finish_non_exhaustive()
+shown! {
+    McpConfig: self {
+        command: self.command,
+        env: self.env,
+        url: self.url.as_deref().map(mask::url),
+        headers: self.headers,
     }
 }
 

@@ -199,11 +199,7 @@ fn too_slow(wait: Duration) -> Error {
         .with_hint("check the service that the credential comes from")
 }
 
-impl<T> fmt::Debug for Refreshing<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Refreshing")
-    }
-}
+shown! { <T> Refreshing<T>: self { } }
 
 #[cfg(test)]
 #[path = "refresh_tests.rs"]

@@ -40,11 +40,9 @@ impl Token {
         Self { value: value.into(), expires: None }
     }
 
-    /// Sets when it expires.
-    #[must_use]
-    pub fn expires(mut self, at: SystemTime) -> Self {
-        self.expires = Some(at);
-        self
+    setters! {
+        /// Sets when it expires.
+        expires(self, at: SystemTime) => self.expires = Some(at);
     }
 }
 
@@ -83,18 +81,16 @@ impl TokenCredential {
         Self { auth: Auth::Bearer, kept: Refreshing::default(), obtain }
     }
 
-    /// Sends the token in another header.
-    ///
-    /// ```
-    /// use agentloop::credential::{Token, TokenCredential};
-    /// use agentloop::provider::Auth;
-    ///
-    /// let credential = TokenCredential::new(|| async { Ok(Token::new("example")) }).auth(Auth::ApiKey);
-    /// ```
-    #[must_use]
-    pub fn auth(mut self, auth: Auth) -> Self {
-        self.auth = auth;
-        self
+    setters! {
+        /// Sends the token in another header.
+        ///
+        /// ```
+        /// use agentloop::credential::{Token, TokenCredential};
+        /// use agentloop::provider::Auth;
+        ///
+        /// let credential = TokenCredential::new(|| async { Ok(Token::new("example")) }).auth(Auth::ApiKey);
+        /// ```
+        auth(self, auth: Auth) => self.auth = auth;
     }
 }
 
@@ -122,8 +118,4 @@ impl Credential for TokenCredential {
     }
 }
 
-impl fmt::Debug for TokenCredential {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TokenCredential").field("auth", &self.auth).finish_non_exhaustive()
-    }
-}
+shown! { TokenCredential: self { auth: self.auth } }

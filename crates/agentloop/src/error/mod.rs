@@ -180,18 +180,14 @@ impl Error {
         self
     }
 
-    /// Sets the provider, unless one is set already.
-    #[must_use]
-    pub fn with_provider(mut self, provider: impl Into<String>) -> Self {
-        self.0.provider.get_or_insert_with(|| provider.into());
-        self
-    }
+    setters! {
+        /// Sets the provider, unless one is set already.
+        with_provider(self, provider: impl Into<String>) =>
+            self.0.provider.get_or_insert_with(|| provider.into());
 
-    /// Sets the model, unless one is set already.
-    #[must_use]
-    pub fn with_model(mut self, model: impl Into<String>) -> Self {
-        self.0.model.get_or_insert_with(|| model.into());
-        self
+        /// Sets the model, unless one is set already.
+        with_model(self, model: impl Into<String>) =>
+            self.0.model.get_or_insert_with(|| model.into());
     }
 
     /// Adds the part of the request that the error is about, before the message.
@@ -218,25 +214,15 @@ impl Error {
         inner.causes.iter_mut().for_each(|cause| cause.hide(secret));
     }
 
-    /// Sets the HTTP status.
-    #[must_use]
-    pub fn with_status(mut self, status: u16) -> Self {
-        self.0.status = Some(status);
-        self
-    }
+    setters! {
+        /// Sets the HTTP status.
+        with_status(self, status: u16) => self.0.status = Some(status);
 
-    /// Sets the provider's error code.
-    #[must_use]
-    pub fn with_code(mut self, code: impl Into<String>) -> Self {
-        self.0.code = Some(code.into());
-        self
-    }
+        /// Sets the provider's error code.
+        with_code(self, code: impl Into<String>) => self.0.code = Some(code.into());
 
-    /// Sets the parameter of the request that the provider complains about.
-    #[must_use]
-    pub fn with_param(mut self, param: impl Into<String>) -> Self {
-        self.0.param = Some(param.into());
-        self
+        /// Sets the parameter of the request that the provider complains about.
+        with_param(self, param: impl Into<String>) => self.0.param = Some(param.into());
     }
 
     /// Sets the kind, and with it whether the error is retryable.
@@ -247,18 +233,13 @@ impl Error {
         self
     }
 
-    /// Sets whether the error is retryable.
-    #[must_use]
-    pub fn with_retryable(mut self, retryable: bool) -> Self {
-        self.0.retryable = retryable;
-        self
-    }
+    setters! {
+        /// Sets whether the error is retryable.
+        with_retryable(self, retryable: bool) => self.0.retryable = retryable;
 
-    /// Sets the wait that the provider asks for, [`MAX_TIMEOUT`](crate::limits::MAX_TIMEOUT) at most.
-    #[must_use]
-    pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
-        self.0.retry_after = wait.map(|wait| wait.min(crate::limits::MAX_TIMEOUT));
-        self
+        /// Sets the wait that the provider asks for, [`MAX_TIMEOUT`](crate::limits::MAX_TIMEOUT) at most.
+        with_retry_after(self, wait: Option<Duration>) =>
+            self.0.retry_after = wait.map(|wait| wait.min(crate::limits::MAX_TIMEOUT));
     }
 
     /// Sets the provider's request id.
@@ -270,11 +251,9 @@ impl Error {
         self
     }
 
-    /// Sets what to do about the error.
-    #[must_use]
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.0.hint = Some(hint.into());
-        self
+    setters! {
+        /// Sets what to do about the error.
+        with_hint(self, hint: impl Into<String>) => self.0.hint = Some(hint.into());
     }
 
     /// Sets the bytes that caused the error. Only the first [`MAX_ERROR_RAW_BYTES`](crate::limits::MAX_ERROR_RAW_BYTES)
@@ -292,25 +271,16 @@ impl Error {
         self
     }
 
-    /// Sets the part of the response that arrived.
-    #[must_use]
-    pub fn with_partial(mut self, partial: ChatResponse) -> Self {
-        self.0.partial = Some(Box::new(partial));
-        self
-    }
+    setters! {
+        /// Sets the part of the response that arrived.
+        with_partial(self, partial: ChatResponse) => self.0.partial = Some(Box::new(partial));
 
-    /// Sets the errors of the other attempts.
-    #[must_use]
-    pub fn with_causes(mut self, causes: Vec<Error>) -> Self {
-        self.0.causes = causes;
-        self
-    }
+        /// Sets the errors of the other attempts.
+        with_causes(self, causes: Vec<Error>) => self.0.causes = causes;
 
-    /// Sets the error that caused this one.
-    #[must_use]
-    pub fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
-        self.0.source = Some(Arc::new(source));
-        self
+        /// Sets the error that caused this one.
+        with_source(self, source: impl StdError + Send + Sync + 'static) =>
+            self.0.source = Some(Arc::new(source));
     }
 }
 

@@ -30,6 +30,7 @@ use crate::limits::MAX_UPLOAD_BYTES;
 /// # Ok(())
 /// # }
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
@@ -39,30 +40,22 @@ pub struct StoredFile {
     /// The provider's id of the file.
     pub id: String,
     /// The URI by which requests refer to it, where that differs from the id (Gemini).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
     /// The name of the file.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The media type.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// The size in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// When it was uploaded, in seconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<i64>,
     /// When the provider deletes it, in seconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<i64>,
     /// What it is for, in the provider's words.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
     /// Whether it can be used.
     pub state: FileState,
     /// Whether its content can be downloaded, if the provider reports it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub downloadable: Option<bool>,
 }
 
@@ -153,18 +146,12 @@ impl FileUpload {
         Ok(upload)
     }
 
-    /// Sets the media type.
-    #[must_use]
-    pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = mime_type.into();
-        self
-    }
+    setters! {
+        /// Sets the media type.
+        mime_type(self, mime_type: impl Into<String>) => self.mime_type = mime_type.into();
 
-    /// Sets what the file is for, in the provider's words, for example `batch`.
-    #[must_use]
-    pub fn purpose(mut self, purpose: impl Into<String>) -> Self {
-        self.purpose = Some(purpose.into());
-        self
+        /// Sets what the file is for, in the provider's words, for example `batch`.
+        purpose(purpose: impl Into<String>);
     }
 
     pub(crate) fn check_size(&self) -> Result<()> {
@@ -176,14 +163,12 @@ impl FileUpload {
     }
 }
 
-/// Shows the size of the content, not the content.
-impl std::fmt::Debug for FileUpload {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FileUpload")
-            .field("name", &self.name)
-            .field("mime_type", &self.mime_type)
-            .field("bytes", &self.content.len())
-            .field("purpose", &self.purpose)
-            .finish_non_exhaustive()
+// Shows the size of the content, not the content.
+shown! {
+    FileUpload: self {
+        name: self.name,
+        mime_type: self.mime_type,
+        bytes: self.content.len(),
+        purpose: self.purpose,
     }
 }

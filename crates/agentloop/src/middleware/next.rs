@@ -113,8 +113,4 @@ impl Next {
     }
 }
 
-impl fmt::Debug for Next {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Next").field("at", &self.at).finish_non_exhaustive()
-    }
-}
+shown! { Next: self { at: self.at } }

@@ -25,11 +25,7 @@ impl<F: Fn(&Warning) + Send + Sync + 'static> WarningsTo<F> {
     }
 }
 
-impl<F> std::fmt::Debug for WarningsTo<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("WarningsTo")
-    }
-}
+shown! { <F> WarningsTo<F>: self { } }
 
 impl<F: Fn(&Warning) + Send + Sync + 'static> Middleware for WarningsTo<F> {
     fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Response>> {

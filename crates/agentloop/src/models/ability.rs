@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 macro_rules! abilities {
     ($($(#[$doc:meta])* $field:ident = $letter:literal,)*) => {
         /// The abilities of a model: yes, no, or `None` if it is not known.
+        #[skip_serializing_none]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         #[non_exhaustive]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 /// let model = ModelInfo::new("groq", "openai/gpt-oss-20b");
 /// assert_eq!(model.qualified(), "groq/openai/gpt-oss-20b");
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -19,19 +20,14 @@ pub struct ModelInfo {
     /// The provider that offers it.
     pub provider: String,
     /// Its name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// When it was made (Unix seconds).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<i64>,
     /// How many tokens it can look at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
     /// How many tokens it can write.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
     /// Whose it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owned_by: Option<String>,
 }
 

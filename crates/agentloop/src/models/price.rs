@@ -19,33 +19,29 @@ use crate::chat::Usd;
 /// assert_eq!(price.service_tier, None);
 /// # Ok::<(), agentloop::ParseUsdError>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Price {
     /// The first day on which it applies.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Date>,
     /// The first day on which it no longer applies.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Date>,
     /// The hours at which it applies; empty means all hours that no other line of the list names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hours: Vec<Hours>,
     /// Applies to prompts of more tokens than this.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub above_prompt_tokens: Option<u64>,
     /// Where it applies: regions of the provider (`eu-west-2`), and geographies of inference profiles (`eu`, `global`). Empty means
     /// everywhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<String>,
     /// The service tier (`batch`, `flex`, `priority`); absent means the usual one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
     /// Dollars per million tokens of each kind.
     pub per_million: UnitPrices,
     /// Dollars per request.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub per_request: Option<Usd>,
     /// Dollars per call of one of the provider's own tools, by the name under which the provider counts the calls.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -62,6 +58,7 @@ impl Price {
 macro_rules! units {
     ($($(#[$doc:meta])* $field:ident = $letter:literal,)*) => {
         /// Dollars per million tokens, by their kind. An absent price is unknown, not zero.
+        #[skip_serializing_none]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         #[non_exhaustive]

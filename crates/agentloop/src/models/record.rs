@@ -19,6 +19,7 @@ use crate::chat::{Cost, Effort, Usage, UsageDetails, Usd};
 /// assert_eq!(model.context_window, Some(32_768));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -27,37 +28,28 @@ pub struct ModelData {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub id: String,
     /// What it is used for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<ModelKind>,
     /// The number of tokens of a prompt and its response together.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
     /// The largest number of tokens of a prompt, if it is smaller than the context window.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_input_tokens: Option<u64>,
     /// The largest number of tokens of a response.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
     /// What it can do.
     #[serde(skip_serializing_if = "Abilities::is_empty")]
     pub abilities: Abilities,
     /// The levels of effort that it knows.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub efforts: Option<Vec<Effort>>,
     /// The length of its vectors.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dimensions: Option<u64>,
     /// The end of its training data: a year, a month or a day.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub knowledge_cutoff: Option<String>,
     /// The day from which it is no longer served.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecation_date: Option<Date>,
     /// Its prices; empty means unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<Price>,
     /// The user's changes to its [restrictions](crate::models::Restriction).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub restrictions: Option<ModelRestrictions>,
 }
 

@@ -15,10 +15,10 @@ pub(super) struct FunctionTool<'a> {
     function: Function<'a>,
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 struct Function<'a> {
     name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
     parameters: Sent<'a>,
 }

@@ -156,10 +156,8 @@ impl Provider {
         }
     }
 
-    /// Adds what the provider produces in addition to text and tool calls.
-    #[must_use]
-    pub fn makes(mut self, features: impl IntoIterator<Item = Feature>) -> Self {
-        self.makes.extend(features);
-        self
+    setters! {
+        /// Adds what the provider produces in addition to text and tool calls.
+        makes(self, features: impl IntoIterator<Item = Feature>) => self.makes.extend(features);
     }
 }

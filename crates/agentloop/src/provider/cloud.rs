@@ -28,46 +28,33 @@ pub struct GoogleSettings {
 }
 
 impl GoogleSettings {
-    /// Uses the credentials of this file.
-    #[must_use]
-    pub fn file(mut self, file: impl Into<PathBuf>) -> Self {
-        self.file = Some(file.into());
-        self
-    }
+    setters! {
+        /// Uses the credentials of this file.
+        file(file: impl Into<PathBuf>);
 
-    /// Uses this project.
-    #[must_use]
-    pub fn project(mut self, project: impl Into<String>) -> Self {
-        self.project = Some(project.into());
-        self
-    }
+        /// Uses this project.
+        project(project: impl Into<String>);
 
-    /// Uses this location.
-    ///
-    /// ```
-    /// use agentloop::credential::GoogleSettings;
-    ///
-    /// let settings = GoogleSettings::default().location("europe-west1");
-    /// assert_eq!(settings.location.as_deref(), Some("europe-west1"));
-    /// ```
-    #[must_use]
-    pub fn location(mut self, location: impl Into<String>) -> Self {
-        self.location = Some(location.into());
-        self
-    }
+        /// Uses this location.
+        ///
+        /// ```
+        /// use agentloop::credential::GoogleSettings;
+        ///
+        /// let settings = GoogleSettings::default().location("europe-west1");
+        /// assert_eq!(settings.location.as_deref(), Some("europe-west1"));
+        /// ```
+        location(location: impl Into<String>);
 
-    /// Lets this project pay for the calls.
-    ///
-    /// ```
-    /// use agentloop::credential::GoogleSettings;
-    ///
-    /// let settings = GoogleSettings::default().quota_project("billing");
-    /// assert_eq!(settings.quota_project.as_deref(), Some("billing"));
-    /// ```
-    #[must_use]
-    pub fn quota_project(mut self, project: impl Into<String>) -> Self {
-        self.quota_project = Some(project.into());
-        self
+        /// Lets this project pay for the calls.
+        ///
+        /// ```
+        /// use agentloop::credential::GoogleSettings;
+        ///
+        /// let settings = GoogleSettings::default().quota_project("billing");
+        /// assert_eq!(settings.quota_project.as_deref(), Some("billing"));
+        /// ```
+        quota_project(self, project: impl Into<String>) =>
+            self.quota_project = Some(project.into());
     }
 }
 
@@ -100,51 +87,37 @@ impl Default for EntraSettings {
 }
 
 impl EntraSettings {
-    /// Requests tokens for this scope.
-    #[must_use]
-    pub fn scope(mut self, scope: impl Into<String>) -> Self {
-        self.scope = Some(scope.into());
-        self
-    }
+    setters! {
+        /// Requests tokens for this scope.
+        scope(scope: impl Into<String>);
 
-    /// Uses this tenant.
-    ///
-    /// ```
-    /// use agentloop::credential::EntraSettings;
-    ///
-    /// let settings = EntraSettings::default().tenant("contoso.onmicrosoft.com");
-    /// assert_eq!(settings.tenant.as_deref(), Some("contoso.onmicrosoft.com"));
-    /// ```
-    #[must_use]
-    pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
-        self.tenant = Some(tenant.into());
-        self
-    }
+        /// Uses this tenant.
+        ///
+        /// ```
+        /// use agentloop::credential::EntraSettings;
+        ///
+        /// let settings = EntraSettings::default().tenant("contoso.onmicrosoft.com");
+        /// assert_eq!(settings.tenant.as_deref(), Some("contoso.onmicrosoft.com"));
+        /// ```
+        tenant(tenant: impl Into<String>);
 
-    /// Uses this application, or this user-assigned identity.
-    ///
-    /// ```
-    /// use agentloop::credential::EntraSettings;
-    ///
-    /// let settings = EntraSettings::default().client_id("11111111-2222-3333-4444-555555555555");
-    /// assert!(settings.client_id.is_some());
-    /// ```
-    #[must_use]
-    pub fn client_id(mut self, client_id: impl Into<String>) -> Self {
-        self.client_id = Some(client_id.into());
-        self
-    }
+        /// Uses this application, or this user-assigned identity.
+        ///
+        /// ```
+        /// use agentloop::credential::EntraSettings;
+        ///
+        /// let settings = EntraSettings::default().client_id("11111111-2222-3333-4444-555555555555");
+        /// assert!(settings.client_id.is_some());
+        /// ```
+        client_id(client_id: impl Into<String>);
 
-    /// Never starts the Azure CLI.
-    ///
-    /// ```
-    /// use agentloop::credential::EntraSettings;
-    ///
-    /// assert!(!EntraSettings::default().without_cli().cli);
-    /// ```
-    #[must_use]
-    pub fn without_cli(mut self) -> Self {
-        self.cli = false;
-        self
+        /// Never starts the Azure CLI.
+        ///
+        /// ```
+        /// use agentloop::credential::EntraSettings;
+        ///
+        /// assert!(!EntraSettings::default().without_cli().cli);
+        /// ```
+        without_cli(self) => self.cli = false;
     }
 }

@@ -112,11 +112,7 @@ impl<'a> Environment<'a> {
     }
 }
 
-impl fmt::Debug for Environment<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Environment")
-    }
-}
+shown! { Environment<'_>: self { } }
 
 /// A response that refuses a request.
 ///
@@ -186,18 +182,12 @@ pub struct AwsSettings {
 }
 
 impl AwsSettings {
-    /// Uses this profile, and not the keys in the environment.
-    #[must_use]
-    pub fn profile(mut self, profile: impl Into<String>) -> Self {
-        self.profile = Some(profile.into());
-        self
-    }
+    setters! {
+        /// Uses this profile, and not the keys in the environment.
+        profile(profile: impl Into<String>);
 
-    /// Uses this region.
-    #[must_use]
-    pub fn region(mut self, region: impl Into<String>) -> Self {
-        self.region = Some(region.into());
-        self
+        /// Uses this region.
+        region(region: impl Into<String>);
     }
 }
 

@@ -341,56 +341,40 @@ impl Provider {
         Self::all().into_iter().find(|provider| provider.name == name)
     }
 
-    /// Reads the key from this environment variable. Without it, requests fail.
-    #[must_use]
-    pub fn key_env(mut self, variable: impl Into<Cow<'static, str>>) -> Self {
-        self.key = KeySource::env(variable);
-        self
-    }
+    setters! {
+        /// Reads the key from this environment variable. Without it, requests fail.
+        key_env(self, variable: impl Into<Cow<'static, str>>) =>
+            self.key = KeySource::env(variable);
 
-    /// Sets the key.
-    #[must_use]
-    pub fn key(mut self, key: impl Into<Secret>) -> Self {
-        self.key = KeySource::Value(key.into());
-        self
-    }
+        /// Sets the key.
+        key(self, key: impl Into<Secret>) => self.key = KeySource::Value(key.into());
 
-    /// Authorizes calls that have no key with this credential.
-    ///
-    /// ```
-    /// use agentloop::Provider;
-    /// use agentloop::credential::{Token, TokenCredential};
-    ///
-    /// let credential = TokenCredential::new(|| async { Ok(Token::new("example")) });
-    /// let lab = Provider::openai_compatible("lab", "https://lab.example/v1").credential(credential);
-    /// ```
-    #[must_use]
-    pub fn credential(mut self, credential: impl Credential + 'static) -> Self {
-        self.credential = CredentialSource::Custom(Arc::new(credential));
-        self
-    }
+        /// Authorizes calls that have no key with this credential.
+        ///
+        /// ```
+        /// use agentloop::Provider;
+        /// use agentloop::credential::{Token, TokenCredential};
+        ///
+        /// let credential = TokenCredential::new(|| async { Ok(Token::new("example")) });
+        /// let lab = Provider::openai_compatible("lab", "https://lab.example/v1").credential(credential);
+        /// ```
+        credential(self, credential: impl Credential + 'static) =>
+            self.credential = CredentialSource::Custom(Arc::new(credential));
 
-    /// Sets the page on which a key can be created. Errors about a missing key name it.
-    ///
-    /// ```
-    /// use agentloop::Provider;
-    ///
-    /// let lab = Provider::openai_compatible("lab", "https://lab.example/v1")
-    ///     .key_env("LAB_KEY")
-    ///     .key_url("https://lab.example/keys");
-    /// assert_eq!(lab.key_url.as_deref(), Some("https://lab.example/keys"));
-    /// ```
-    #[must_use]
-    pub fn key_url(mut self, url: impl Into<Cow<'static, str>>) -> Self {
-        self.key_url = Some(url.into());
-        self
-    }
+        /// Sets the page on which a key can be created. Errors about a missing key name it.
+        ///
+        /// ```
+        /// use agentloop::Provider;
+        ///
+        /// let lab = Provider::openai_compatible("lab", "https://lab.example/v1")
+        ///     .key_env("LAB_KEY")
+        ///     .key_url("https://lab.example/keys");
+        /// assert_eq!(lab.key_url.as_deref(), Some("https://lab.example/keys"));
+        /// ```
+        key_url(self, url: impl Into<Cow<'static, str>>) => self.key_url = Some(url.into());
 
-    /// Sets the header of the key.
-    #[must_use]
-    pub fn auth(mut self, auth: Auth) -> Self {
-        self.auth = auth;
-        self
+        /// Sets the header of the key.
+        auth(self, auth: Auth) => self.auth = auth;
     }
 
     /// Adds a header to every request.
@@ -435,25 +419,17 @@ impl Provider {
         self
     }
 
-    /// Sends a parameter under another name, which may be a path (`settings.seed`).
-    #[must_use]
-    pub fn rename(mut self, param: Param, to: impl Into<Cow<'static, str>>) -> Self {
-        self.add_rule(Rule::Rename(param, to.into()));
-        self
-    }
+    setters! {
+        /// Sends a parameter under another name, which may be a path (`settings.seed`).
+        rename(self, param: Param, to: impl Into<Cow<'static, str>>) =>
+            self.add_rule(Rule::Rename(param, to.into()));
 
-    /// Keeps a parameter that is a number in a range. The last range counts.
-    #[must_use]
-    pub fn clamp(mut self, param: Param, min: f64, max: f64) -> Self {
-        self.add_rule(Rule::Clamp(param, min, max));
-        self
-    }
+        /// Keeps a parameter that is a number in a range. The last range counts.
+        clamp(self, param: Param, min: f64, max: f64) =>
+            self.add_rule(Rule::Clamp(param, min, max));
 
-    /// Sends a parameter with the warning that the provider ignores it.
-    #[must_use]
-    pub fn ignored(mut self, param: Param) -> Self {
-        self.add_rule(Rule::Ignored(param));
-        self
+        /// Sends a parameter with the warning that the provider ignores it.
+        ignored(self, param: Param) => self.add_rule(Rule::Ignored(param));
     }
 
     /// Sets a parameter, or a field of the body, when the request does not set it.
@@ -479,33 +455,21 @@ impl Provider {
         self
     }
 
-    /// Sends only the parameters that have one of these names in the body, and those that have a rule. The name of an object
-    /// (`reasoning`) stands for all of its fields.
-    #[must_use]
-    pub fn allow(mut self, names: &'static [&'static str]) -> Self {
-        self.allow = Some(names.iter().copied().map(Cow::Borrowed).collect());
-        self
-    }
+    setters! {
+        /// Sends only the parameters that have one of these names in the body, and those that have a rule. The name of an object
+        /// (`reasoning`) stands for all of its fields.
+        allow(self, names: &'static [&'static str]) =>
+            self.allow = Some(names.iter().copied().map(Cow::Borrowed).collect());
 
-    /// Changes the quirks.
-    #[must_use]
-    pub fn quirks(mut self, change: impl FnOnce(&mut Quirks)) -> Self {
-        change(&mut self.quirks);
-        self
-    }
+        /// Changes the quirks.
+        quirks(self, change: impl FnOnce(&mut Quirks)) => change(&mut self.quirks);
 
-    /// Adds a rule for some models. The first rule that matches a model applies.
-    #[must_use]
-    pub fn model(mut self, rule: ModelRule) -> Self {
-        self.models.push(rule);
-        self
-    }
+        /// Adds a rule for some models. The first rule that matches a model applies.
+        model(self, rule: ModelRule) => self.models.push(rule);
 
-    /// Sets the provider's name in OpenTelemetry's conventions for generative AI, where it differs.
-    #[must_use]
-    pub fn telemetry_name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.telemetry_name = Some(name.into());
-        self
+        /// Sets the provider's name in OpenTelemetry's conventions for generative AI, where it differs.
+        telemetry_name(self, name: impl Into<Cow<'static, str>>) =>
+            self.telemetry_name = Some(name.into());
     }
 
     /// Returns the rule that applies to `model`: the first that matches, of the provider or of the model families that its
@@ -524,11 +488,9 @@ impl Provider {
         self.models.iter().chain(families).find(|rule| rule.matches(model))
     }
 
-    /// States that the provider serves no embeddings.
-    #[must_use]
-    pub fn without_embeddings(mut self) -> Self {
-        self.serves.embeddings = false;
-        self
+    setters! {
+        /// States that the provider serves no embeddings.
+        without_embeddings(self) => self.serves.embeddings = false;
     }
 
     /// States which modalities the provider serves beside chats and embeddings, in place of those that it had.
@@ -546,30 +508,23 @@ impl Provider {
         self
     }
 
-    /// States that the provider serves no list of models.
-    #[must_use]
-    pub fn without_model_list(mut self) -> Self {
-        self.serves.models = false;
-        self
-    }
+    setters! {
+        /// States that the provider serves no list of models.
+        without_model_list(self) => self.serves.models = false;
 
-    /// Sends through this transport instead of the client's.
-    #[must_use]
-    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
-        self.transport = Some(Arc::new(transport));
-        self
+        /// Sends through this transport instead of the client's.
+        transport(self, transport: impl Transport + 'static) =>
+            self.transport = Some(Arc::new(transport));
     }
 }
 
-impl fmt::Debug for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Provider")
-            .field("name", &self.name)
-            .field("base_url", &mask::url(&self.base_url))
-            .field("protocol", &self.protocol)
-            .field("auth", &self.auth)
-            .field("key", &self.key)
-            .field("credential", &self.credential)
-            .finish_non_exhaustive()
+shown! {
+    Provider: self {
+        name: self.name,
+        base_url: mask::url(&self.base_url),
+        protocol: self.protocol,
+        auth: self.auth,
+        key: self.key,
+        credential: self.credential,
     }
 }

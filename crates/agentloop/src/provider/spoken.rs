@@ -9,11 +9,10 @@ use crate::models::Action;
 use crate::provider::quirks::ModelPlace;
 
 impl Provider {
-    /// Sets the base URL. It also replaces the base URL of other protocols that were at the former one.
-    #[must_use]
-    pub fn base_url(mut self, base_url: impl Into<Cow<'static, str>>) -> Self {
-        self.set_base_url(base_url.into());
-        self
+    setters! {
+        /// Sets the base URL. It also replaces the base URL of other protocols that were at the former one.
+        base_url(self, base_url: impl Into<Cow<'static, str>>) =>
+            self.set_base_url(base_url.into());
     }
 
     pub(crate) fn set_base_url(&mut self, base_url: Cow<'static, str>) {

@@ -133,18 +133,10 @@ impl Clone for Known {
     }
 }
 
-/// Shows nothing: it has keys.
-impl fmt::Debug for Known {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Known")
-    }
-}
+// Shows nothing: it has keys.
+shown! { Known: self { } }
 
-impl fmt::Debug for KnownHeaders {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KnownHeaders")
-    }
-}
+shown! { KnownHeaders: self { } }
 
 impl Target {
     pub(crate) fn new(provider: Arc<Provider>, model: impl Into<String>) -> Self {

@@ -43,11 +43,9 @@ impl TaskStream {
         Self { events, mime_type, warnings: Vec::new(), ended: false }
     }
 
-    /// Sets what is known at the beginning to have been changed or left out of the request.
-    #[must_use]
-    pub fn with_warnings(mut self, warnings: impl Into<Vec<Warning>>) -> Self {
-        self.warnings = warnings.into();
-        self
+    setters! {
+        /// Sets what is known at the beginning to have been changed or left out of the request.
+        with_warnings(self, warnings: impl Into<Vec<Warning>>) => self.warnings = warnings.into();
     }
 
     /// Returns what was changed or left out of the request. The response in the last event has these warnings too.
@@ -137,11 +135,7 @@ impl Stream for TaskStream {
     }
 }
 
-impl fmt::Debug for TaskStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskStream").field("mime_type", &self.mime_type).finish_non_exhaustive()
-    }
-}
+shown! { TaskStream: self { mime_type: self.mime_type } }
 
 /// Writes a stream of one modality.
 macro_rules! stream_of {

@@ -103,11 +103,7 @@ impl Judge {
     }
 }
 
-impl fmt::Debug for Judge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Judge")
-    }
-}
+shown! { Judge: self { } }
 
 fn read_object<T: DeserializeOwned>(value: &Value) -> Checked {
     if value.is_object() { read::<T>(value) } else { Err(describe("", &"it must be an object")) }

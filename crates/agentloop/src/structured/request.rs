@@ -34,33 +34,19 @@ impl StructuredRequest {
         Self { request, name: None, description: None, retries: STRUCTURED_RETRIES }
     }
 
-    /// Sets the name of the schema that is sent to the provider.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
+    setters! {
+        /// Sets the name of the schema that is sent to the provider.
+        name(name: impl Into<String>);
 
-    /// Sets the description of the schema that is sent to the provider.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
+        /// Sets the description of the schema that is sent to the provider.
+        description(description: impl Into<String>);
 
-    /// Sets how the schema is sent, instead of the best way that the model supports.
-    #[must_use]
-    pub fn strategy(mut self, strategy: OutputStrategy) -> Self {
-        self.request.output_strategy = Some(strategy);
-        self
-    }
+        /// Sets how the schema is sent, instead of the best way that the model supports.
+        strategy(self, strategy: OutputStrategy) => self.request.output_strategy = Some(strategy);
 
-    /// Sets how many times a response that does not match is requested again. At most
-    /// [`MAX_STRUCTURED_RETRIES`](crate::limits::MAX_STRUCTURED_RETRIES) retries are made.
-    #[must_use]
-    pub fn retries(mut self, retries: u32) -> Self {
-        self.retries = retries;
-        self
+        /// Sets how many times a response that does not match is requested again. At most
+        /// [`MAX_STRUCTURED_RETRIES`](crate::limits::MAX_STRUCTURED_RETRIES) retries are made.
+        retries(self, retries: u32) => self.retries = retries;
     }
 }
 

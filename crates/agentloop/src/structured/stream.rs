@@ -279,8 +279,4 @@ impl<T: DeserializeOwned> Stream for StructuredStream<T> {
     }
 }
 
-impl<T> std::fmt::Debug for StructuredStream<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StructuredStream").field("is_ended", &self.is_ended).finish_non_exhaustive()
-    }
-}
+shown! { <T> StructuredStream<T>: self { is_ended: self.is_ended } }

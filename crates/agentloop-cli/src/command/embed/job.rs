@@ -34,12 +34,12 @@ pub(super) struct Embeddings {
 }
 
 /// The result of a row.
+#[agentloop_macros::skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub(super) struct Embedding {
     /// The model that made the vector.
     model: String,
     /// The model that was requested, if it has another name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     requested: Option<String>,
     dimensions: usize,
     vector: Vec<f32>,

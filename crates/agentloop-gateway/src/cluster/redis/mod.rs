@@ -321,8 +321,4 @@ impl Drop for RedisCluster {
     }
 }
 
-impl fmt::Debug for RedisCluster {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisCluster").field("node", &self.shared.node).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { RedisCluster: self { node: self.shared.node } }

@@ -84,11 +84,7 @@ impl PostgresStore {
     }
 }
 
-impl fmt::Debug for PostgresStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresStore").finish_non_exhaustive()
-    }
-}
+agentloop::shown! { PostgresStore: self { } }
 
 impl Store for PostgresStore {
     fn keys_version(&self) -> BoxFuture<'_, Result<u64>> {

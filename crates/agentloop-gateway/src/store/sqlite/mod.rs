@@ -56,11 +56,7 @@ pub struct SqliteStore {
     writer: Lane,
 }
 
-impl fmt::Debug for SqliteStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteStore").field("path", &self.path).finish_non_exhaustive()
-    }
-}
+agentloop::shown! { SqliteStore: self { path: self.path } }
 
 impl SqliteStore {
     /// Opens a file, and creates it and its folder if they do not exist. A file of an earlier version is brought up to date.

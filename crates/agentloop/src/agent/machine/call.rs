@@ -7,20 +7,18 @@ use super::super::tool::{ToolOutput, ToolResult, ToolStatus};
 use crate::chat::ToolCallPart;
 
 /// The state of a call.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::agent) struct Call {
     /// The call as it runs: the model's or the repaired one, with the arguments that the tool receives.
     pub(in crate::agent) call: ToolCallPart,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::agent) decision: Option<Decision>,
     /// The fingerprint of the tool that the decision applies to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::agent) definition: Option<String>,
     /// Whether the caller runs the tool.
     #[serde(default)]
     pub(in crate::agent) external: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::agent) result: Option<ToolResult>,
     #[serde(default)]
     pub(in crate::agent) review: Reviewing,

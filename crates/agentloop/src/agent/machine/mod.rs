@@ -53,6 +53,7 @@ pub(super) struct Rules<'a> {
 }
 
 /// The state of a run.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RunState {
@@ -70,7 +71,6 @@ pub(super) struct RunState {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) data: Map<String, Value>,
     /// The rule for structured output.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<OutputRule>,
     /// How many times structured output was requested again.
     #[serde(default)]

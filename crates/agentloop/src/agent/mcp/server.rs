@@ -218,30 +218,20 @@ impl McpServer {
         self.change_http("transport", |server| server.transport = Some(transport))
     }
 
-    /// Sets the prefix of the names of its tools: `name__tool`. The default is the name that the server reports. Two servers of
-    /// one agent need different names.
-    pub fn named(mut self, name: impl Into<String>) -> Self {
-        self.settings.name = Some(name.into());
-        self
-    }
+    setters! {
+        /// Sets the prefix of the names of its tools: `name__tool`. The default is the name that the server reports. Two servers of
+        /// one agent need different names.
+        named(self, name: impl Into<String>) => self.settings.name = Some(name.into());
 
-    /// Sets the policy of its tools. The default is [`Policy::Ask`]. The policy that the
-    /// [agent](super::super::Agent::policy) sets for a tool by its name overrides it.
-    pub fn policy(mut self, policy: Policy) -> Self {
-        self.settings.policy = policy;
-        self
-    }
+        /// Sets the policy of its tools. The default is [`Policy::Ask`]. The policy that the
+        /// [agent](super::super::Agent::policy) sets for a tool by its name overrides it.
+        policy(self, policy: Policy) => self.settings.policy = policy;
 
-    /// Sets how long a call may take. The default is five minutes.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.settings.timeout = Some(timeout);
-        self
-    }
+        /// Sets how long a call may take. The default is five minutes.
+        timeout(self, timeout: Duration) => self.settings.timeout = Some(timeout);
 
-    /// Sets how long connecting and listing the tools may take. The default is 60 seconds.
-    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.settings.connect_timeout = timeout;
-        self
+        /// Sets how long connecting and listing the tools may take. The default is 60 seconds.
+        connect_timeout(self, timeout: Duration) => self.settings.connect_timeout = timeout;
     }
 
     /// Connects to the server and lists its tools.

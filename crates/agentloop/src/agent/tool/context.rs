@@ -102,15 +102,7 @@ impl ToolContext {
     }
 }
 
-impl fmt::Debug for ToolContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolContext")
-            .field("step", &self.step)
-            .field("call_id", &self.call_id)
-            .field("tool", &self.tool)
-            .finish_non_exhaustive()
-    }
-}
+shown! { ToolContext: self { step: self.step, call_id: self.call_id, tool: self.tool } }
 
 /// The data that the tools of a run share: JSON values by name. Clones share the data.
 ///

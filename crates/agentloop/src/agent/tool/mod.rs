@@ -153,21 +153,19 @@ impl Tool {
         Self::checked(definition, None)
     }
 
-    /// Sets what runs the tool: a server, a program. It is part of the [fingerprint](Self::fingerprint), so approval of the tool
-    /// does not apply to a tool of the same name that something else runs.
-    ///
-    /// ```
-    /// # use agentloop::agent::Tool;
-    /// # use serde_json::{Value, json};
-    /// let tool = |program: &str| {
-    ///     Tool::dynamic("weather", "Returns the weather", json!({"type": "object"}), |_: Value, _| async { Ok("…") }).origin(program)
-    /// };
-    /// assert_ne!(tool("/usr/bin/weather").fingerprint(), tool("/tmp/weather").fingerprint());
-    /// ```
-    #[must_use]
-    pub fn origin(mut self, identity: &str) -> Self {
-        self.origin = Some(Arc::from(identity));
-        self
+    setters! {
+        /// Sets what runs the tool: a server, a program. It is part of the [fingerprint](Self::fingerprint), so approval of the tool
+        /// does not apply to a tool of the same name that something else runs.
+        ///
+        /// ```
+        /// # use agentloop::agent::Tool;
+        /// # use serde_json::{Value, json};
+        /// let tool = |program: &str| {
+        ///     Tool::dynamic("weather", "Returns the weather", json!({"type": "object"}), |_: Value, _| async { Ok("…") }).origin(program)
+        /// };
+        /// assert_ne!(tool("/usr/bin/weather").fingerprint(), tool("/tmp/weather").fingerprint());
+        /// ```
+        origin(self, identity: &str) => self.origin = Some(Arc::from(identity));
     }
 
     /// Replaces the handler.
@@ -233,70 +231,37 @@ impl Tool {
         self.handler.is_none()
     }
 
-    /// Sets the name of the tool.
-    #[must_use]
-    pub fn named(mut self, name: impl Into<String>) -> Self {
-        Arc::make_mut(&mut self.definition).name = name.into();
-        self
-    }
+    setters! {
+        /// Sets the name of the tool.
+        named(self, name: impl Into<String>) =>
+            Arc::make_mut(&mut self.definition).name = name.into();
 
-    /// Requests strict mode: providers that support it make the model's arguments match the schema exactly.
-    #[must_use]
-    pub fn strict(mut self) -> Self {
-        Arc::make_mut(&mut self.definition).strict = Some(true);
-        self
-    }
+        /// Requests strict mode: providers that support it make the model's arguments match the schema exactly.
+        strict(self) => Arc::make_mut(&mut self.definition).strict = Some(true);
 
-    /// Sets whether calls need approval. The default is the [default policy](super::Agent::default_policy) of the agent.
-    #[must_use]
-    pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = Some(policy);
-        self
-    }
+        /// Sets whether calls need approval. The default is the [default policy](super::Agent::default_policy) of the agent.
+        policy(policy: Policy);
 
-    /// Passes the results to the [approver](super::Approver::review) before the model sees them.
-    #[must_use]
-    pub fn reviewed(mut self) -> Self {
-        self.reviewed = true;
-        self
-    }
+        /// Passes the results to the [approver](super::Approver::review) before the model sees them.
+        reviewed(self) => self.reviewed = true;
 
-    /// Runs the calls of the tool alone: no other call of the run is active at the same time.
-    #[must_use]
-    pub fn sequential(mut self) -> Self {
-        self.sequential = true;
-        self
-    }
+        /// Runs the calls of the tool alone: no other call of the run is active at the same time.
+        sequential(self) => self.sequential = true;
 
-    /// Sets how long an attempt may take. The default is five minutes. The model receives a timeout as the result.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
+        /// Sets how long an attempt may take. The default is five minutes. The model receives a timeout as the result.
+        timeout(timeout: Duration);
 
-    /// Removes the time limit of an attempt.
-    #[must_use]
-    pub fn no_timeout(mut self) -> Self {
-        self.timeout = None;
-        self
-    }
+        /// Removes the time limit of an attempt.
+        no_timeout(self) => self.timeout = None;
 
-    /// Sets how many times a call that failed with a [transient](ToolError::transient) error is retried. The default is 0,
-    /// the maximum 10, and the delays grow. Other failures are not retried, because the tool may have done
-    /// a part of its work.
-    #[must_use]
-    pub fn retries(mut self, retries: u32) -> Self {
-        self.retries = retries.min(MAX_TOOL_RETRIES);
-        self
-    }
+        /// Sets how many times a call that failed with a [transient](ToolError::transient) error is retried. The default is 0,
+        /// the maximum 10, and the delays grow. Other failures are not retried, because the tool may have done
+        /// a part of its work.
+        retries(self, retries: u32) => self.retries = retries.min(MAX_TOOL_RETRIES);
 
-    /// Sets how many characters of a result the model sees. Of a longer result it sees the beginning and the end, and
-    /// [`ToolResult::full`] holds the complete result.
-    #[must_use]
-    pub fn max_output_chars(mut self, chars: usize) -> Self {
-        self.max_output_chars = Some(chars);
-        self
+        /// Sets how many characters of a result the model sees. Of a longer result it sees the beginning and the end, and
+        /// [`ToolResult::full`] holds the complete result.
+        max_output_chars(self, chars: usize) => self.max_output_chars = Some(chars);
     }
 
     /// Sets a function that describes a call for users while the model writes it. It receives the arguments so far.
@@ -316,20 +281,18 @@ impl Tool {
         self
     }
 
-    /// Asks the provider to cache the prompt up to and including this tool. Tools come before everything else in a
-    /// prompt, so a marker on the last one caches them all.
-    ///
-    /// ```
-    /// # use agentloop::CacheControl;
-    /// # use agentloop::agent::{Tool, ToolError};
-    /// # use serde_json::{Value, json};
-    /// let last = Tool::dynamic("now", "Returns the time", json!({"type": "object"}), |_: Value, _| async { Ok("12:00") })
-    ///     .cache(CacheControl::EphemeralHour);
-    /// ```
-    #[must_use]
-    pub fn cache(mut self, marker: CacheControl) -> Self {
-        self.cache_control = Some(marker);
-        self
+    setters! {
+        /// Asks the provider to cache the prompt up to and including this tool. Tools come before everything else in a
+        /// prompt, so a marker on the last one caches them all.
+        ///
+        /// ```
+        /// # use agentloop::CacheControl;
+        /// # use agentloop::agent::{Tool, ToolError};
+        /// # use serde_json::{Value, json};
+        /// let last = Tool::dynamic("now", "Returns the time", json!({"type": "object"}), |_: Value, _| async { Ok("12:00") })
+        ///     .cache(CacheControl::EphemeralHour);
+        /// ```
+        cache(self, marker: CacheControl) => self.cache_control = Some(marker);
     }
 
     /// Returns the definition to send.
@@ -391,11 +354,7 @@ impl<F: Fn() -> Self> From<F> for Tool {
     }
 }
 
-impl fmt::Debug for Tool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tool").field("definition", &self.definition).finish_non_exhaustive()
-    }
-}
+shown! { Tool: self { definition: self.definition } }
 
 /// Generates the schema of a type in the form that every provider accepts.
 fn generate_schema<T: JsonSchema>() -> Value {

@@ -13,6 +13,7 @@ use crate::chat::{ChatMessage, Warning};
 /// let result = ToolResult::new("call_1", "get_time", ToolOutput::text("12:00"));
 /// assert_eq!(result.to_message().tool_call_id.as_deref(), Some("call_1"));
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -30,7 +31,6 @@ pub struct ToolResult {
     /// The output that the model receives.
     pub output: ToolOutput,
     /// The complete output, if the model receives only a part of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full: Option<ToolOutput>,
     /// Warnings about output that was truncated or not kept because the results of the step or the run are too large
     /// together.

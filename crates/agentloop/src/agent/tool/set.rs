@@ -51,11 +51,9 @@ impl ToolSet {
         Self::default()
     }
 
-    /// Adds a tool and returns the set.
-    #[must_use]
-    pub fn with(mut self, tool: Tool) -> Self {
-        self.insert(tool);
-        self
+    setters! {
+        /// Adds a tool and returns the set.
+        with(self, tool: Tool) => self.insert(tool);
     }
 
     /// Adds a tool.

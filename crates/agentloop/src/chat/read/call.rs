@@ -81,6 +81,7 @@ impl<'de> Deserialize<'de> for ToolCall {
 
 impl Serialize for ToolCall {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[skip_serializing_none]
         #[derive(Serialize)]
         struct Custom<'a> {
             name: &'a str,
@@ -90,11 +91,8 @@ impl Serialize for ToolCall {
         struct Form<'a> {
             id: &'a str,
             r#type: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
             function: Option<&'a FunctionCall>,
-            #[serde(skip_serializing_if = "Option::is_none")]
             custom: Option<Custom<'a>>,
-            #[serde(skip_serializing_if = "Option::is_none")]
             extra_content: Option<&'a Value>,
         }
         let FunctionCall { name, arguments } = &self.function;

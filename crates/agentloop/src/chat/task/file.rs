@@ -20,21 +20,19 @@ use crate::limits::MAX_FILE_BYTES;
 /// assert_eq!(serde_json::to_string(&file)?, r#"{"filename":"hello.wav","data":"UklGRg=="}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct MediaFile {
     /// The name of the file. Some providers derive the format from its extension.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
     /// The media type, for example `audio/wav`. If it is absent, it is derived from the bytes or the name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// The content. Empty if there is only a `url`.
     #[serde(default, with = "base64_bytes", skip_serializing_if = "Bytes::is_empty")]
     pub data: Bytes,
     /// The URL of the content, for providers that accept one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
@@ -49,22 +47,18 @@ impl MediaFile {
         Self { url: Some(url.into()), ..Self::default() }
     }
 
-    /// Sets the media type.
-    #[must_use]
-    pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
+    setters! {
+        /// Sets the media type.
+        mime_type(mime_type: impl Into<String>);
     }
 }
 
-impl fmt::Debug for MediaFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MediaFile")
-            .field("filename", &self.filename)
-            .field("mime_type", &self.mime_type)
-            .field("bytes", &self.data.len())
-            .field("url", &self.url.is_some())
-            .finish()
+shown! {
+    MediaFile: self {
+        filename: self.filename,
+        mime_type: self.mime_type,
+        bytes: self.data.len(),
+        url: self.url.is_some(),
     }
 }
 

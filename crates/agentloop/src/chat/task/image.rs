@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{MediaFile, task_request, task_response};
 use crate::chat::headers::ExtraHeaders;
 use crate::chat::read::nullable;
-use crate::chat::setters::{call_setters, setters};
+use crate::chat::setters::call_setters;
 use crate::chat::{Access, Cost, ImagePart, RawResponse, Usage, Warning};
 use crate::timeouts::Timeouts;
 
@@ -68,11 +68,9 @@ impl ImageRequest {
         Self { model: model.into(), prompt: prompt.into(), ..Self::default() }
     }
 
-    /// Adds an image to edit.
-    #[must_use]
-    pub fn image(mut self, image: MediaFile) -> Self {
-        self.images.push(image);
-        self
+    setters! {
+        /// Adds an image to edit.
+        image(self, image: MediaFile) => self.images.push(image);
     }
 
     setters! {
@@ -138,6 +136,7 @@ impl ImageResponse {
 /// assert_eq!(value.revised_prompt.as_deref(), Some("A red cat"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -146,7 +145,6 @@ pub struct GeneratedImage {
     #[serde(flatten)]
     pub part: ImagePart,
     /// The prompt that the provider used in place of the request's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revised_prompt: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{task_request, task_response};
 use crate::chat::headers::ExtraHeaders;
 use crate::chat::read::nullable;
-use crate::chat::setters::{call_setters, setters};
+use crate::chat::setters::call_setters;
 use crate::chat::{Access, ChatMessage, Cost, MessageContent, RawResponse, Usage, Warning};
 use crate::timeouts::Timeouts;
 

@@ -8,7 +8,7 @@ use super::file::base64_bytes;
 use super::{task_request, task_response};
 use crate::chat::headers::ExtraHeaders;
 use crate::chat::read::nullable;
-use crate::chat::setters::{call_setters, setters};
+use crate::chat::setters::call_setters;
 use crate::chat::{Access, Cost, RawResponse, Usage, Warning};
 use crate::timeouts::Timeouts;
 

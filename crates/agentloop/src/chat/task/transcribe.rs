@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{MediaFile, task_request, task_response};
 use crate::chat::headers::ExtraHeaders;
 use crate::chat::read::nullable;
-use crate::chat::setters::{call_setters, setters};
+use crate::chat::setters::call_setters;
 use crate::chat::{Access, Cost, RawResponse, Usage, Warning};
 use crate::timeouts::Timeouts;
 
@@ -49,18 +49,13 @@ impl TranscribeRequest {
         Self { model: model.into(), audio, ..Self::default() }
     }
 
-    /// Sets the pieces of the text that are returned with their times.
-    #[must_use]
-    pub fn timestamps(mut self, timestamps: impl IntoIterator<Item = Timestamps>) -> Self {
-        self.timestamps = timestamps.into_iter().collect();
-        self
-    }
+    setters! {
+        /// Sets the pieces of the text that are returned with their times.
+        timestamps(self, timestamps: impl IntoIterator<Item = Timestamps>) =>
+            self.timestamps = timestamps.into_iter().collect();
 
-    /// Requests the text in English, whatever language is spoken.
-    #[must_use]
-    pub fn translate(mut self) -> Self {
-        self.translate = true;
-        self
+        /// Requests the text in English, whatever language is spoken.
+        translate(self) => self.translate = true;
     }
 
     setters! {
@@ -135,6 +130,7 @@ task_response! {
 ///
 /// assert_eq!(TranscriptSegment::new("Hello", 0.0, 1.5).end, 1.5);
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -146,7 +142,6 @@ pub struct TranscriptSegment {
     /// When it ends, in seconds.
     pub end: f64,
     /// Who speaks, for providers that distinguish speakers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
 }
 

@@ -357,8 +357,4 @@ impl BatchResults {
     }
 }
 
-impl std::fmt::Debug for BatchResults {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BatchResults").field("status", &self.status).finish_non_exhaustive()
-    }
-}
+shown! { BatchResults: self { status: self.status } }

@@ -37,18 +37,12 @@ impl Default for WaitOptions {
 }
 
 impl WaitOptions {
-    /// Sets the time between the first two requests.
-    #[must_use]
-    pub fn interval(mut self, interval: Duration) -> Self {
-        self.interval = interval;
-        self
-    }
+    setters! {
+        /// Sets the time between the first two requests.
+        interval(self, interval: Duration) => self.interval = interval;
 
-    /// Sets the longest time to wait.
-    #[must_use]
-    pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
-        self.timeout = timeout.into();
-        self
+        /// Sets the longest time to wait.
+        timeout(self, timeout: impl Into<Option<Duration>>) => self.timeout = timeout.into();
     }
 }
 

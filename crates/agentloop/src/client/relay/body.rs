@@ -183,8 +183,4 @@ impl Stream for RelayBody {
     }
 }
 
-impl fmt::Debug for RelayBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RelayBody").field("report", &self.report).finish_non_exhaustive()
-    }
-}
+shown! { RelayBody: self { report: self.report } }

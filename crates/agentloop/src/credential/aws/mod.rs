@@ -91,19 +91,18 @@ impl AwsCredential {
         Self { settings, keys, skew, corrected, transport: None, clock: SystemTime::now, is_amazon }
     }
 
-    /// Reaches the services that return keys through this transport. By default they are reached over HTTP, those of this machine
-    /// without a proxy.
-    ///
-    /// ```
-    /// use agentloop::credential::{AwsCredential, AwsSettings};
-    /// use agentloop::transport::HttpTransport;
-    ///
-    /// let credential = AwsCredential::new(AwsSettings::default()).transport(HttpTransport::new());
-    /// ```
-    #[must_use]
-    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
-        self.transport = Some(Arc::new(transport));
-        self
+    setters! {
+        /// Reaches the services that return keys through this transport. By default they are reached over HTTP, those of this machine
+        /// without a proxy.
+        ///
+        /// ```
+        /// use agentloop::credential::{AwsCredential, AwsSettings};
+        /// use agentloop::transport::HttpTransport;
+        ///
+        /// let credential = AwsCredential::new(AwsSettings::default()).transport(HttpTransport::new());
+        /// ```
+        transport(self, transport: impl Transport + 'static) =>
+            self.transport = Some(Arc::new(transport));
     }
 
     /// Obtains keys. `region` is that of the request that needs them.

@@ -71,19 +71,18 @@ impl EntraCredential {
         Self { settings, token: Refreshing::default(), transport: None, is_azure }
     }
 
-    /// Reaches the services that issue tokens through this transport. By default they are reached over HTTP, those of this machine
-    /// without a proxy.
-    ///
-    /// ```
-    /// use agentloop::credential::{EntraCredential, EntraSettings};
-    /// use agentloop::transport::HttpTransport;
-    ///
-    /// let credential = EntraCredential::new(EntraSettings::default()).transport(HttpTransport::new());
-    /// ```
-    #[must_use]
-    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
-        self.transport = Some(Arc::new(transport));
-        self
+    setters! {
+        /// Reaches the services that issue tokens through this transport. By default they are reached over HTTP, those of this machine
+        /// without a proxy.
+        ///
+        /// ```
+        /// use agentloop::credential::{EntraCredential, EntraSettings};
+        /// use agentloop::transport::HttpTransport;
+        ///
+        /// let credential = EntraCredential::new(EntraSettings::default()).transport(HttpTransport::new());
+        /// ```
+        transport(self, transport: impl Transport + 'static) =>
+            self.transport = Some(Arc::new(transport));
     }
 
     /// Returns what tokens are for.

@@ -101,19 +101,18 @@ impl GoogleCredential {
         }
     }
 
-    /// Reaches the services that issue tokens through this transport. By default they are reached over HTTP, the metadata server
-    /// without a proxy.
-    ///
-    /// ```
-    /// use agentloop::credential::{GoogleCredential, GoogleSettings};
-    /// use agentloop::transport::HttpTransport;
-    ///
-    /// let credential = GoogleCredential::new(GoogleSettings::default()).transport(HttpTransport::new());
-    /// ```
-    #[must_use]
-    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
-        self.transport = Some(Arc::new(transport));
-        self
+    setters! {
+        /// Reaches the services that issue tokens through this transport. By default they are reached over HTTP, the metadata server
+        /// without a proxy.
+        ///
+        /// ```
+        /// use agentloop::credential::{GoogleCredential, GoogleSettings};
+        /// use agentloop::transport::HttpTransport;
+        ///
+        /// let credential = GoogleCredential::new(GoogleSettings::default()).transport(HttpTransport::new());
+        /// ```
+        transport(self, transport: impl Transport + 'static) =>
+            self.transport = Some(Arc::new(transport));
     }
 
     /// Looks for a file with credentials.

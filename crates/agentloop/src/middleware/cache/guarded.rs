@@ -89,8 +89,4 @@ impl GuardedStore {
     }
 }
 
-impl fmt::Debug for GuardedStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GuardedStore").field("deadline", &self.deadline).finish_non_exhaustive()
-    }
-}
+shown! { GuardedStore: self { deadline: self.deadline } }

@@ -96,8 +96,4 @@ impl CacheStore for MemoryStore {
     }
 }
 
-impl fmt::Debug for MemoryStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").field("bytes", &self.bytes()).finish_non_exhaustive()
-    }
-}
+shown! { MemoryStore: self { bytes: self.bytes() } }

@@ -240,11 +240,4 @@ impl Middleware for Cache {
     }
 }
 
-impl fmt::Debug for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cache")
-            .field("namespace", &self.namespace)
-            .field("ttl", &self.ttl)
-            .finish_non_exhaustive()
-    }
-}
+shown! { Cache: self { namespace: self.namespace, ttl: self.ttl } }

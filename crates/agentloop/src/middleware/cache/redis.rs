@@ -41,11 +41,9 @@ impl RedisStore {
         Ok(Self { server: Server::new(url)?, prefix: "agentloop:".to_owned() })
     }
 
-    /// Sets the prefix of each key in Redis, which is `agentloop:` by default.
-    #[must_use]
-    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.prefix = prefix.into();
-        self
+    setters! {
+        /// Sets the prefix of each key in Redis, which is `agentloop:` by default.
+        prefix(self, prefix: impl Into<String>) => self.prefix = prefix.into();
     }
 
     fn name(&self, key: &CacheKey) -> String {
@@ -84,8 +82,4 @@ impl CacheStore for RedisStore {
     }
 }
 
-impl fmt::Debug for RedisStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisStore").field("prefix", &self.prefix).finish_non_exhaustive()
-    }
-}
+shown! { RedisStore: self { prefix: self.prefix } }

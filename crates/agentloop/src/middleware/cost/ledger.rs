@@ -98,6 +98,7 @@ struct Sums {
 ///
 /// let costs = Costs::new().on_call(|entry| println!("{}/{}: {:?}", entry.provider, entry.model, entry.cost));
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -112,7 +113,6 @@ pub struct CostEntry {
     /// The tokens used. Empty if the call used none.
     pub usage: Usage,
     /// The cost, if it is known. A call that used no tokens has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// Whether the tokens are an estimate, because the provider did not report them.
     pub estimated: bool,

@@ -113,19 +113,13 @@ impl Costs {
         }
     }
 
-    /// Limits the cost of all calls together.
-    #[must_use]
-    pub fn limit(mut self, usd: Usd) -> Self {
-        self.limit = Some(usd);
-        self
-    }
+    setters! {
+        /// Limits the cost of all calls together.
+        limit(self, usd: Usd) => self.limit = Some(usd);
 
-    /// Sets the time that the limit is for. It needs [`spent`](Self::spent), which adds up the costs of that time: by itself the
-    /// limit is that of the process.
-    #[must_use]
-    pub fn per(mut self, period: CostPeriod) -> Self {
-        self.period = period;
-        self
+        /// Sets the time that the limit is for. It needs [`spent`](Self::spent), which adds up the costs of that time: by itself the
+        /// limit is that of the process.
+        per(self, period: CostPeriod) => self.period = period;
     }
 
     /// Returns the time that the limit is for.
@@ -133,51 +127,36 @@ impl Costs {
         self.period
     }
 
-    /// Compares the limit with the amount that the function returns, in place of the sum of the ledger: with what several processes have
-    /// spent today, for example. The function is called before each call, and its error fails the call.
-    ///
-    /// Amounts that are reserved for calls under way are added, those of this ledger. [`on_call`](Self::on_call) has been called with a
-    /// call before its reserved amount is released, so no call is missing in between.
-    ///
-    /// ```
-    /// use agentloop::middleware::{CostPeriod, Costs};
-    ///
-    /// # let (read, write) = (|| Ok("9.99".parse().unwrap_or_default()), |_: &agentloop::middleware::CostEntry| {});
-    /// let costs = Costs::new().limit("10".parse()?).per(CostPeriod::Day).spent(read).on_call(write);
-    /// # Ok::<(), agentloop::ParseUsdError>(())
-    /// ```
-    #[must_use]
-    pub fn spent(mut self, function: impl Fn() -> Result<Usd> + Send + Sync + 'static) -> Self {
-        self.spent = Some(Arc::new(function));
-        self
-    }
+    setters! {
+        /// Compares the limit with the amount that the function returns, in place of the sum of the ledger: with what several processes have
+        /// spent today, for example. The function is called before each call, and its error fails the call.
+        ///
+        /// Amounts that are reserved for calls under way are added, those of this ledger. [`on_call`](Self::on_call) has been called with a
+        /// call before its reserved amount is released, so no call is missing in between.
+        ///
+        /// ```
+        /// use agentloop::middleware::{CostPeriod, Costs};
+        ///
+        /// # let (read, write) = (|| Ok("9.99".parse().unwrap_or_default()), |_: &agentloop::middleware::CostEntry| {});
+        /// let costs = Costs::new().limit("10".parse()?).per(CostPeriod::Day).spent(read).on_call(write);
+        /// # Ok::<(), agentloop::ParseUsdError>(())
+        /// ```
+        spent(self, function: impl Fn() -> Result<Usd> + Send + Sync + 'static) =>
+            self.spent = Some(Arc::new(function));
 
-    /// Allows models whose price is not known, although there is a limit. Their calls count without a cost.
-    #[must_use]
-    pub fn allow_unpriced(mut self) -> Self {
-        self.allow_unpriced = true;
-        self
-    }
+        /// Allows models whose price is not known, although there is a limit. Their calls count without a cost.
+        allow_unpriced(self) => self.allow_unpriced = true;
 
-    /// Uses a ledger that others use too.
-    #[must_use]
-    pub fn sharing(mut self, ledger: CostLedger) -> Self {
-        self.ledger = ledger;
-        self
-    }
+        /// Uses a ledger that others use too.
+        sharing(self, ledger: CostLedger) => self.ledger = ledger;
 
-    /// Uses another clock than the system's, for prices that change over time.
-    #[must_use]
-    pub fn clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
-        self.clock = Some(Arc::new(now));
-        self
-    }
+        /// Uses another clock than the system's, for prices that change over time.
+        clock(self, now: impl Fn() -> SystemTime + Send + Sync + 'static) =>
+            self.clock = Some(Arc::new(now));
 
-    /// Passes every entry to a function, for example to store it. The function is called on the task that makes the call, so it must not block.
-    #[must_use]
-    pub fn on_call(mut self, function: impl Fn(&CostEntry) + Send + Sync + 'static) -> Self {
-        self.function = Some(Arc::new(function));
-        self
+        /// Passes every entry to a function, for example to store it. The function is called on the task that makes the call, so it must not block.
+        on_call(self, function: impl Fn(&CostEntry) + Send + Sync + 'static) =>
+            self.function = Some(Arc::new(function));
     }
 
     /// Returns the ledger, which can be read at any time.
@@ -340,8 +319,4 @@ fn most(request: &Request, provider: &Provider, model: &ModelData, now: SystemTi
     model.most(estimate::prompt_tokens(request), longest, now, tier)
 }
 
-impl fmt::Debug for Costs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Costs").field("limit", &self.limit).finish_non_exhaustive()
-    }
-}
+shown! { Costs: self { limit: self.limit } }

@@ -53,22 +53,15 @@ impl Cooldown {
         Self { after: u32::MAX, lasting: Duration::ZERO, min_retry_after: Duration::MAX }
     }
 
-    /// Sets the number of failures in a row. 0 counts as 1.
-    pub fn after(mut self, failures: u32) -> Self {
-        self.after = failures.max(1);
-        self
-    }
+    setters! {
+        /// Sets the number of failures in a row. 0 counts as 1.
+        after(self, failures: u32) => self.after = failures.max(1);
 
-    /// Sets how long a model is skipped after these failures.
-    pub fn lasting(mut self, time: Duration) -> Self {
-        self.lasting = time;
-        self
-    }
+        /// Sets how long a model is skipped after these failures.
+        lasting(self, time: Duration) => self.lasting = time;
 
-    /// Sets the wait from which on a single failure is enough.
-    pub fn min_retry_after(mut self, wait: Duration) -> Self {
-        self.min_retry_after = wait;
-        self
+        /// Sets the wait from which on a single failure is enough.
+        min_retry_after(self, wait: Duration) => self.min_retry_after = wait;
     }
 }
 

@@ -77,11 +77,11 @@ impl Fallback {
         }
     }
 
-    /// Sets after which errors the next model is tried, instead of the default. The function is not called for a cancelled call, which never
-    /// continues.
-    pub fn on_error(mut self, falls: impl Fn(&Error) -> bool + Send + Sync + 'static) -> Self {
-        self.predicate.error = Some(Arc::new(falls));
-        self
+    setters! {
+        /// Sets after which errors the next model is tried, instead of the default. The function is not called for a cancelled call, which never
+        /// continues.
+        on_error(self, falls: impl Fn(&Error) -> bool + Send + Sync + 'static) =>
+            self.predicate.error = Some(Arc::new(falls));
     }
 
     /// Sets after which responses the next model is tried, such as filtered or empty ones.
@@ -108,17 +108,13 @@ impl Fallback {
         self
     }
 
-    /// Reads streams to their end before they are returned, so that [`on_response`](Self::on_response) receives them and a stream that is
-    /// cut off falls back too. The first words then arrive with the last.
-    pub fn buffer_streams(mut self) -> Self {
-        self.buffers = true;
-        self
-    }
+    setters! {
+        /// Reads streams to their end before they are returned, so that [`on_response`](Self::on_response) receives them and a stream that is
+        /// cut off falls back too. The first words then arrive with the last.
+        buffer_streams(self) => self.buffers = true;
 
-    /// Sets when failing providers and models are skipped.
-    pub fn cooldown(mut self, cooldown: Cooldown) -> Self {
-        self.cooldown = cooldown;
-        self
+        /// Sets when failing providers and models are skipped.
+        cooldown(self, cooldown: Cooldown) => self.cooldown = cooldown;
     }
 
     /// Returns which candidates are tried, and why the others are not.
@@ -233,12 +229,4 @@ impl Middleware for Fallback {
     }
 }
 
-impl fmt::Debug for Fallback {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fallback")
-            .field("models", &self.models)
-            .field("cooldown", &self.cooldown)
-            .field("buffers", &self.buffers)
-            .finish_non_exhaustive()
-    }
-}
+shown! { Fallback: self { models: self.models, cooldown: self.cooldown, buffers: self.buffers } }

@@ -51,50 +51,34 @@ impl Limit {
         Self::default()
     }
 
-    /// Limits the calls under way at once. A call is under way until its response has ended, failed or been dropped.
-    pub fn concurrency(mut self, calls: usize) -> Self {
-        self.concurrency = Some(calls.max(1));
-        self
-    }
+    setters! {
+        /// Limits the calls under way at once. A call is under way until its response has ended, failed or been dropped.
+        concurrency(self, calls: usize) => self.concurrency = Some(calls.max(1));
 
-    /// Limits the requests per minute. Every attempt counts, also one that fails.
-    pub fn requests_per_minute(mut self, requests: u64) -> Self {
-        self.requests_per_minute = Some(requests.max(1));
-        self
-    }
+        /// Limits the requests per minute. Every attempt counts, also one that fails.
+        requests_per_minute(self, requests: u64) =>
+            self.requests_per_minute = Some(requests.max(1));
 
-    /// Limits the tokens per minute, of prompts and responses together. They are estimated before a call, and corrected by the usage at its
-    /// end.
-    pub fn tokens_per_minute(mut self, tokens: u64) -> Self {
-        self.tokens_per_minute = Some(tokens.max(1));
-        self
-    }
+        /// Limits the tokens per minute, of prompts and responses together. They are estimated before a call, and corrected by the usage at its
+        /// end.
+        tokens_per_minute(self, tokens: u64) => self.tokens_per_minute = Some(tokens.max(1));
 
-    /// Sets how much can be used at once after a quiet time, as the time whose allowance it is. The default, and the most, is a minute, as in
-    /// the providers' own limits.
-    ///
-    /// Any minute then has at most the rate and the burst together. For a provider that counts strictly by the minute, a burst of a few
-    /// seconds spreads calls evenly; zero sends them one by one.
-    pub fn burst(mut self, worth: Duration) -> Self {
-        self.burst = worth.min(LIMITS_BURST);
-        self
-    }
+        /// Sets how much can be used at once after a quiet time, as the time whose allowance it is. The default, and the most, is a minute, as in
+        /// the providers' own limits.
+        ///
+        /// Any minute then has at most the rate and the burst together. For a provider that counts strictly by the minute, a burst of a few
+        /// seconds spreads calls evenly; zero sends them one by one.
+        burst(self, worth: Duration) => self.burst = worth.min(LIMITS_BURST);
 
-    /// Limits the calls that wait. Further calls fail at once. The default is 1,024; with 0 no call waits.
-    pub fn queue(mut self, calls: usize) -> Self {
-        self.queue = calls;
-        self
-    }
+        /// Limits the calls that wait. Further calls fail at once. The default is 1,024; with 0 no call waits.
+        queue(self, calls: usize) => self.queue = calls;
 
-    /// Limits how long a call waits. A call that would certainly wait longer fails at once. The default is five minutes.
-    pub fn max_wait(mut self, wait: Duration) -> Self {
-        self.max_wait = wait.min(Duration::from_secs(24 * 60 * 60));
-        self
-    }
+        /// Limits how long a call waits. A call that would certainly wait longer fails at once. The default is five minutes.
+        max_wait(self, wait: Duration) =>
+            self.max_wait = wait.min(Duration::from_secs(24 * 60 * 60));
 
-    /// Limits how long a provider's request to wait (a 429 with a wait) delays further calls. The default is a minute; zero disables it.
-    pub fn max_pause(mut self, pause: Duration) -> Self {
-        self.max_pause = pause.min(Duration::from_secs(24 * 60 * 60));
-        self
+        /// Limits how long a provider's request to wait (a 429 with a wait) delays further calls. The default is a minute; zero disables it.
+        max_pause(self, pause: Duration) =>
+            self.max_pause = pause.min(Duration::from_secs(24 * 60 * 60));
     }
 }

@@ -71,16 +71,14 @@ impl Limits {
         Self::default()
     }
 
-    /// Sets the limit of a provider.
-    pub fn for_provider(mut self, provider: impl Into<String>, limit: Limit) -> Self {
-        self.providers.insert(provider.into(), limit);
-        self
-    }
+    setters! {
+        /// Sets the limit of a provider.
+        for_provider(self, provider: impl Into<String>, limit: Limit) =>
+            self.providers.insert(provider.into(), limit);
 
-    /// Sets the limit of one model, `"provider/model"`. The limit of its provider applies too.
-    pub fn for_model(mut self, model: impl Into<String>, limit: Limit) -> Self {
-        self.models.insert(model.into(), limit);
-        self
+        /// Sets the limit of one model, `"provider/model"`. The limit of its provider applies too.
+        for_model(self, model: impl Into<String>, limit: Limit) =>
+            self.models.insert(model.into(), limit);
     }
 
     /// Sets the limit of several providers together that share an account or a key.
@@ -97,17 +95,13 @@ impl Limits {
         self.for_provider(account, limit)
     }
 
-    /// Sets the limit of each provider that has none of its own.
-    pub fn default_limit(mut self, limit: Limit) -> Self {
-        self.default = Some(limit);
-        self
-    }
+    setters! {
+        /// Sets the limit of each provider that has none of its own.
+        default_limit(self, limit: Limit) => self.default = Some(limit);
 
-    /// Shares requests and tokens per minute with other clients. Each client counts by itself how many calls are under way at once, and how
-    /// long a provider asked to wait.
-    pub fn shared_through(mut self, shared: Arc<dyn SharedLimits>) -> Self {
-        self.shared = Some(shared);
-        self
+        /// Shares requests and tokens per minute with other clients. Each client counts by itself how many calls are under way at once, and how
+        /// long a provider asked to wait.
+        shared_through(shared: Arc<dyn SharedLimits>);
     }
 
     /// Returns an error for a name that does not exist, whose limits would never apply.
@@ -208,14 +202,12 @@ impl Middleware for Limits {
     }
 }
 
-impl fmt::Debug for Limits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limits")
-            .field("providers", &self.providers)
-            .field("models", &self.models)
-            .field("accounts", &self.accounts)
-            .field("default", &self.default)
-            .field("shared", &self.shared.is_some())
-            .finish_non_exhaustive()
+shown! {
+    Limits: self {
+        providers: self.providers,
+        models: self.models,
+        accounts: self.accounts,
+        default: self.default,
+        shared: self.shared.is_some(),
     }
 }

@@ -106,8 +106,4 @@ impl SharedLimits for InProcess {
     }
 }
 
-impl fmt::Debug for InProcess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("InProcess")
-    }
-}
+shown! { InProcess: self { } }

@@ -20,6 +20,7 @@ use crate::provider::Target;
 ///
 /// let logger = Logger::to(|entry| println!("{} {} ms", entry.status.as_str(), entry.latency_ms));
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -48,39 +49,29 @@ pub struct LogEntry {
     /// The time from the call to its end.
     pub latency_ms: u64,
     /// The time from the call to its first content.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_content_ms: Option<u64>,
     /// How the call ended.
     pub status: LogStatus,
     /// Why the response ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<FinishReason>,
     /// The tokens used, as far as they are known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// The cost, if it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// The message of the error.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The kind of the error.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_kind: Option<ErrorKind>,
     /// The provider's id of the response.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
     /// The id of the call at the provider, for its support.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// How many warnings the response has.
     #[serde(skip_serializing_if = "is_zero")]
     pub warnings: usize,
     /// The messages of the request, if the logger writes content.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Value>,
     /// The choices of the response, if the logger writes content.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<Value>,
 }
 

@@ -69,11 +69,9 @@ impl Logger {
         Self { sink: Sink::Writer(Arc::new(Mutex::new(writer))), content: false }
     }
 
-    /// Also writes the prompt and the response.
-    #[must_use]
-    pub fn with_content(mut self) -> Self {
-        self.content = true;
-        self
+    setters! {
+        /// Also writes the prompt and the response.
+        with_content(self) => self.content = true;
     }
 }
 

@@ -108,54 +108,34 @@ impl Retry {
         }
     }
 
-    /// Sets how many attempts follow the first. 0 disables retries.
-    pub fn max_retries(mut self, retries: u32) -> Self {
-        self.max_retries = retries;
-        self
-    }
+    setters! {
+        /// Sets how many attempts follow the first. 0 disables retries.
+        max_retries(self, retries: u32) => self.max_retries = retries;
 
-    /// Sets the waits if the provider does not ask for one.
-    pub fn backoff(mut self, backoff: Backoff) -> Self {
-        self.backoff = backoff;
-        self
-    }
+        /// Sets the waits if the provider does not ask for one.
+        backoff(self, backoff: Backoff) => self.backoff = backoff;
 
-    /// Sets how a wait below the backoff's ceiling is chosen. Tests can fix it.
-    pub fn jitter(mut self, jitter: Jitter) -> Self {
-        self.jitter = jitter;
-        self
-    }
+        /// Sets how a wait below the backoff's ceiling is chosen. Tests can fix it.
+        jitter(self, jitter: Jitter) => self.jitter = jitter;
 
-    /// Sets which errors are retried, instead of those that are [retryable](Error::is_retryable). The function is not called for quota, billing
-    /// and cancellation, which are never retried.
-    pub fn policy(mut self, allows: impl Fn(&Error) -> bool + Send + Sync + 'static) -> Self {
-        self.policy = Policy::new(allows);
-        self
-    }
+        /// Sets which errors are retried, instead of those that are [retryable](Error::is_retryable). The function is not called for quota, billing
+        /// and cancellation, which are never retried.
+        policy(self, allows: impl Fn(&Error) -> bool + Send + Sync + 'static) =>
+            self.policy = Policy::new(allows);
 
-    /// Sets the longest wait that a provider may ask for.
-    pub fn max_wait(mut self, wait: Duration) -> Self {
-        self.max_wait = wait;
-        self
-    }
+        /// Sets the longest wait that a provider may ask for.
+        max_wait(self, wait: Duration) => self.max_wait = wait;
 
-    /// Sets how long after the call a retry may still start. `None` means no limit. An attempt that has started is not cut short;
-    /// [`Timeouts`](crate::Timeouts) do that.
-    pub fn total(mut self, total: impl Into<Option<Duration>>) -> Self {
-        self.total = total.into();
-        self
-    }
+        /// Sets how long after the call a retry may still start. `None` means no limit. An attempt that has started is not cut short;
+        /// [`Timeouts`](crate::Timeouts) do that.
+        total(self, total: impl Into<Option<Duration>>) => self.total = total.into();
 
-    /// Limits the retries of all calls together.
-    pub fn budget(mut self, budget: RetryBudget) -> Self {
-        self.budget = Some(budget);
-        self
-    }
+        /// Limits the retries of all calls together.
+        budget(budget: RetryBudget);
 
-    /// Calls a function before each wait.
-    pub fn on_retry(mut self, hook: impl Fn(&Retrying<'_>) + Send + Sync + 'static) -> Self {
-        self.on_retry = Some(Arc::new(hook));
-        self
+        /// Calls a function before each wait.
+        on_retry(self, hook: impl Fn(&Retrying<'_>) + Send + Sync + 'static) =>
+            self.on_retry = Some(Arc::new(hook));
     }
 
     /// Returns the wait before the next attempt, or why there is none.
@@ -236,14 +216,12 @@ impl Middleware for Retry {
     }
 }
 
-impl fmt::Debug for Retry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Retry")
-            .field("max_retries", &self.max_retries)
-            .field("backoff", &self.backoff)
-            .field("max_wait", &self.max_wait)
-            .field("total", &self.total)
-            .field("budget", &self.budget)
-            .finish_non_exhaustive()
+shown! {
+    Retry: self {
+        max_retries: self.max_retries,
+        backoff: self.backoff,
+        max_wait: self.max_wait,
+        total: self.total,
+        budget: self.budget,
     }
 }

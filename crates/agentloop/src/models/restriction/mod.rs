@@ -42,6 +42,7 @@ use crate::error::Result;
 /// );
 /// assert_eq!(lab.restrictions.len(), 1);
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -56,7 +57,6 @@ pub struct Restriction {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<Cow<'static, str>>,
     /// The protocol in which it applies; absent means every protocol.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
     /// The conditions, all of which must hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -12,10 +12,10 @@ use crate::chat::{CacheControl, Warning, WarningKind};
 const MOST: usize = 4;
 
 /// A marker on the wire.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct WireCache {
     r#type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     ttl: Option<&'static str>,
 }
 

@@ -14,14 +14,15 @@ use crate::provider::Provider;
 use crate::provider::quirks::ImageInput;
 
 /// A block on the wire.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub(super) struct Block<'a> {
     #[serde(flatten)]
     pub(super) body: BlockBody<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cache_control: Option<WireCache>,
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum BlockBody<'a> {
@@ -35,11 +36,8 @@ pub(super) enum BlockBody<'a> {
     },
     Document {
         source: Source<'a>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         context: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         citations: Option<Enabled>,
     },
     ToolUse {

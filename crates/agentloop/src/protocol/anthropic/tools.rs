@@ -19,17 +19,15 @@ use crate::provider::{ForcedTools, NativeSchema, Param, ThinkingControl};
 use crate::schema::{self, Dialect, Sent};
 
 /// A tool on the wire.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum WireTool<'a> {
     Function {
         name: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
         description: Option<&'a str>,
         input_schema: Sent<'a>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         strict: Option<bool>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<WireCache>,
     },
     /// In the provider's own words.

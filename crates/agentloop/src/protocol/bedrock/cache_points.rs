@@ -12,10 +12,10 @@ use crate::chat::{CacheControl, Warning, WarningKind};
 const MOST: usize = 4;
 
 /// A cache point on the wire.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct CachePoint {
     r#type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     ttl: Option<&'static str>,
 }
 

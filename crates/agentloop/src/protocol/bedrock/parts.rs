@@ -20,6 +20,7 @@ pub(super) struct Block<'a> {
 }
 
 /// A block on the wire: an object with one field, whose name is the kind.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(super) enum BlockBody<'a> {
@@ -36,9 +37,7 @@ pub(super) enum BlockBody<'a> {
         format: &'static str,
         name: String,
         source: Source<'a>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         context: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         citations: Option<Enabled>,
     },
     Video {
@@ -60,7 +59,6 @@ pub(super) enum BlockBody<'a> {
         tool_use_id: &'a str,
         #[serde(serialize_with = "blocks")]
         content: Vec<Block<'a>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         status: Option<&'static str>,
     },
     ReasoningContent(Reasoning<'a>),

@@ -12,11 +12,10 @@ pub(super) struct Document {
     data: Data,
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 struct Data {
-    #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<String>,
     text: String,
 }

@@ -18,14 +18,12 @@ use crate::protocol::{Prepared, Shown};
 use crate::provider::Provider;
 
 /// A message on the wire.
+#[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub(super) struct WireMessage<'a> {
     role: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     tool_plan: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<Content<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<WireCall<'a>>,
@@ -57,10 +55,10 @@ enum Block<'a> {
     Kept(&'a Value),
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 struct Image<'a> {
     url: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<ImageDetail>,
 }
 

@@ -15,28 +15,20 @@ pub(super) struct Content<'a> {
     pub(super) parts: Vec<Part<'a>>,
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Fields<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thought: Option<bool>,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    #[serde(flatten)]
     pub(super) media: Option<Media<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) function_call: Option<Call<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) function_response: Option<CallResult<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) executable_code: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) code_execution_result: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_call: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_response: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thought_signature: Option<Cow<'a, str>>,
 }
 
@@ -48,17 +40,17 @@ pub(super) enum Part<'a> {
     Raw(&'a Value),
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub(super) struct Call<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<&'a str>,
     pub(super) name: &'a str,
     pub(super) args: Arguments<'a>,
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub(super) struct CallResult<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<&'a str>,
     pub(super) name: &'a str,
     pub(super) response: Outcome<'a>,

@@ -37,12 +37,12 @@ pub(super) enum Entry<'a> {
     Own(Value),
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub(super) struct Declaration<'a> {
     name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
-    #[serde(rename = "parametersJsonSchema", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "parametersJsonSchema")]
     parameters: Option<Sent<'a>>,
 }
 

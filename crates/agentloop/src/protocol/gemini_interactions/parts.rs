@@ -12,6 +12,7 @@ use crate::protocol::google::arguments::Arguments;
 use crate::protocol::google::media::{Media, media};
 
 /// A step of the input. Each kind has a few of the fields.
+#[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Step<'a> {
     #[serde(rename = "type")]
@@ -19,23 +20,16 @@ pub(super) struct Step<'a> {
     /// Fields of a step that the provider made.
     #[serde(flatten)]
     pub(super) rest: Rest<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) call_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) arguments: Option<CallArguments<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) signature: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) summary: Vec<Content<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) content: Vec<Content<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) result: Option<Outcome<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) is_error: Option<bool>,
 }
 
@@ -99,17 +93,15 @@ pub(super) enum Content<'a> {
     Raw(&'a Value),
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub(super) struct MediumContent<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(flatten)]
     rest: Rest<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     mime_type: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     uri: Option<Cow<'a, str>>,
 }
 

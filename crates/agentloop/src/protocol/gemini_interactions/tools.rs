@@ -20,14 +20,13 @@ enum Entry<'a> {
     Own(Value),
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 struct Declaration<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<Sent<'a>>,
 }
 

@@ -8,13 +8,13 @@ use crate::chat::ContentPart;
 use crate::media::{MediaKind, Medium, Refusal, Source, is_uploaded, is_video_page};
 
 /// Bytes, or where they are, as generateContent names them.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub(in crate::protocol) enum Media<'a> {
     #[serde(rename = "inlineData", rename_all = "camelCase")]
     Inline { mime_type: Cow<'a, str>, data: Cow<'a, str> },
     #[serde(rename = "fileData", rename_all = "camelCase")]
     File {
-        #[serde(skip_serializing_if = "Option::is_none")]
         mime_type: Option<Cow<'a, str>>,
         file_uri: Cow<'a, str>,
     },

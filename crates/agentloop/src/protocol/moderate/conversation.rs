@@ -10,15 +10,14 @@ use crate::provider::Provider;
 use crate::provider::quirks::ModerationForm;
 
 /// A message as Mistral describes it (its API description: `ChatModerationRequest`).
+#[skip_serializing_none]
 #[derive(Serialize)]
 struct WireMessage<'a> {
     role: &'static str,
     content: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<WireCall<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
 }
 

@@ -20,19 +20,17 @@ use crate::provider::Provider;
 const BETWEEN: &str = "\n\n";
 
 /// A message on the wire.
+#[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub(super) struct WireMessage<'a> {
     role: &'static str,
     content: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     images: Vec<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<WireCall<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     tool_name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
 }
 

@@ -16,13 +16,12 @@ use crate::provider::{Param, Provider};
 use crate::schema::Sent;
 
 /// A function as providers of this family take it.
+#[skip_serializing_none]
 #[derive(Serialize)]
 pub(in crate::protocol) struct Function<'a> {
     pub(in crate::protocol) name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::protocol) description: Option<&'a str>,
     pub(in crate::protocol) parameters: Sent<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::protocol) strict: Option<bool>,
 }
 

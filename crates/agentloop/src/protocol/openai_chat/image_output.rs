@@ -8,11 +8,10 @@ use crate::protocol::params::ParamWriter;
 use crate::provider::Param;
 use crate::provider::quirks::ImageOutputForm;
 
+#[skip_serializing_none]
 #[derive(Serialize)]
 struct WireImageConfig<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
     aspect_ratio: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     image_size: Option<&'a str>,
 }
 

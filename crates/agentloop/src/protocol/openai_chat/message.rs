@@ -22,31 +22,25 @@ use crate::provider::quirks::{
 };
 
 /// A message on the wire. Nothing that is absent is written, but for the content of a message that has only calls.
+#[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub(super) struct WireMessage<'a> {
     role: &'static str,
     content: WireContent<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasoning_details: Vec<&'a Value>,
     /// Files that the provider parsed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     annotations: Vec<&'a Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     audio: Option<&'a Value>,
     /// Opaque state of the whole message.
-    #[serde(skip_serializing_if = "Option::is_none")]
     extra_content: Option<&'a Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     thought_signature: Option<&'a Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<WireToolCall<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
 }
 
@@ -67,15 +61,13 @@ enum WireToolCall<'a> {
     Kept(&'a Value),
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 struct WireCall<'a> {
     id: &'a str,
     r#type: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     function: Option<WireFunction<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     custom: Option<WireCustom<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     extra_content: Option<&'a Value>,
 }
 

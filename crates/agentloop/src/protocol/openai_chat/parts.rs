@@ -16,17 +16,16 @@ use crate::provider::quirks::{
 };
 
 /// A part on the wire.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum WirePart<'a> {
     Text {
         text: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<WireCache>,
     },
     ImageUrl {
         image_url: WireImage<'a>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<WireCache>,
     },
     InputAudio {
@@ -41,7 +40,6 @@ pub(super) enum WirePart<'a> {
     },
     DocumentUrl {
         document_url: Cow<'a, str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         document_name: Option<&'a str>,
     },
     VideoUrl {
@@ -49,7 +47,6 @@ pub(super) enum WirePart<'a> {
     },
     Thinking {
         thinking: Vec<WireThought<'a>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         signature: Option<&'a str>,
         closed: bool,
     },
@@ -73,10 +70,10 @@ pub(super) struct WireText<'a> {
     text: &'a str,
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub(super) struct WireImage<'a> {
     url: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<ImageDetail>,
 }
 
@@ -85,13 +82,11 @@ pub(super) struct WireUrl<'a> {
     url: Cow<'a, str>,
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub(super) struct WireFile<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
     file_data: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     file_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     filename: Option<Cow<'a, str>>,
 }
 
@@ -102,10 +97,10 @@ pub(super) enum WireAudio<'a> {
     Text(Cow<'a, str>),
 }
 
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct WireCache {
     r#type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     ttl: Option<&'static str>,
 }
 

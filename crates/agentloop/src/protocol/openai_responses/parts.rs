@@ -12,6 +12,7 @@ use crate::provider::Provider;
 use crate::provider::quirks::{AudioInputForm, FileInputForm, ItemForm, ToolResultImages};
 
 /// A part on the wire.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 #[serde(tag = "type")]
 pub(super) enum WirePart<'a> {
@@ -19,22 +20,15 @@ pub(super) enum WirePart<'a> {
     Text { text: &'a str },
     #[serde(rename = "input_image")]
     Image {
-        #[serde(skip_serializing_if = "Option::is_none")]
         image_url: Option<Cow<'a, str>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         file_id: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<ImageDetail>,
     },
     #[serde(rename = "input_file")]
     File {
-        #[serde(skip_serializing_if = "Option::is_none")]
         file_data: Option<Cow<'a, str>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         file_url: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         file_id: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
         filename: Option<Cow<'a, str>>,
     },
     #[serde(rename = "input_audio")]

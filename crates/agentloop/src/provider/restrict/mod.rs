@@ -34,11 +34,9 @@ pub(crate) fn check_removed<'a>(
 }
 
 impl Provider {
-    /// Adds a restriction.
-    #[must_use]
-    pub fn restriction(mut self, row: Restriction) -> Self {
-        self.restrictions.push(row);
-        self
+    setters! {
+        /// Adds a restriction.
+        restriction(self, row: Restriction) => self.restrictions.push(row);
     }
 
     /// Returns whether all conditions of a restriction hold for a request.

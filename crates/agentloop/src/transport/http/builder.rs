@@ -41,24 +41,17 @@ enum ProxyChoice {
 }
 
 impl HttpTransportBuilder {
-    /// Sends all requests through this proxy and ignores the environment: `http://host:port`, `https://…`, `socks5://…` or `socks5h://…`, with
-    /// `name:password@` before the host if the proxy needs it.
-    pub fn proxy(mut self, url: impl Into<String>) -> Self {
-        self.proxy = ProxyChoice::All(url.into());
-        self
-    }
+    setters! {
+        /// Sends all requests through this proxy and ignores the environment: `http://host:port`, `https://…`, `socks5://…` or `socks5h://…`, with
+        /// `name:password@` before the host if the proxy needs it.
+        proxy(self, url: impl Into<String>) => self.proxy = ProxyChoice::All(url.into());
 
-    /// Sets the hosts that are reached without the [`proxy`](Self::proxy), separated by commas as in `NO_PROXY`: names (which include their
-    /// subdomains), IP addresses, and networks such as `10.0.0.0/8`.
-    pub fn no_proxy(mut self, hosts: impl Into<String>) -> Self {
-        self.no_proxy = hosts.into();
-        self
-    }
+        /// Sets the hosts that are reached without the [`proxy`](Self::proxy), separated by commas as in `NO_PROXY`: names (which include their
+        /// subdomains), IP addresses, and networks such as `10.0.0.0/8`.
+        no_proxy(self, hosts: impl Into<String>) => self.no_proxy = hosts.into();
 
-    /// Uses no proxy and ignores the environment.
-    pub fn without_proxy(mut self) -> Self {
-        self.proxy = ProxyChoice::None;
-        self
+        /// Uses no proxy and ignores the environment.
+        without_proxy(self) => self.proxy = ProxyChoice::None;
     }
 
     /// Connects to addresses of the public internet only: not to this machine and not to private networks, also after a redirect. The address

@@ -105,11 +105,7 @@ impl Default for HttpTransport {
     }
 }
 
-impl fmt::Debug for HttpTransport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpTransport").field("proxies", &self.0.dialer.proxies).finish()
-    }
-}
+shown! { HttpTransport: self { proxies: self.0.dialer.proxies } }
 
 impl Transport for HttpTransport {
     fn send<'a>(

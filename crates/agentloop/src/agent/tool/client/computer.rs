@@ -71,6 +71,7 @@ impl Point {
 }
 
 /// An action on a screen. An action without a position is performed where the mouse is.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -80,34 +81,27 @@ pub enum ComputerAction {
     /// Clicks a button of the mouse: `left`, `right`, `middle` or `wheel`, `back`, `forward`.
     Click {
         /// The distance from the left edge, in pixels.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         x: Option<i64>,
         /// The distance from the top edge, in pixels.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         y: Option<i64>,
         /// The button.
         #[serde(default = "default_button")]
         button: String,
         /// The keys to hold down during the click.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         keys: Option<Vec<String>>,
     },
     /// Clicks the left button twice.
     DoubleClick {
         /// The distance from the left edge, in pixels.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         x: Option<i64>,
         /// The distance from the top edge, in pixels.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         y: Option<i64>,
     },
     /// Clicks the left button three times.
     TripleClick {
         /// The distance from the left edge, in pixels.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         x: Option<i64>,
         /// The distance from the top edge, in pixels.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         y: Option<i64>,
     },
     /// Moves the mouse.
@@ -129,10 +123,8 @@ pub enum ComputerAction {
     /// Scrolls.
     Scroll {
         /// The distance from the left edge, in pixels.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         x: Option<i64>,
         /// The distance from the top edge, in pixels.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         y: Option<i64>,
         /// The pixels to scroll to the right.
         #[serde(default)]
@@ -162,7 +154,6 @@ pub enum ComputerAction {
     /// Waits.
     Wait {
         /// The duration in milliseconds.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         ms: Option<u64>,
     },
     /// Requests the position of the mouse.

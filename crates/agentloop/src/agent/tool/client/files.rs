@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A call of the text editor tool.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "command", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -13,7 +14,6 @@ pub enum TextEditorCall {
         /// The file or the directory.
         path: String,
         /// The first and the last line to return; -1 is the end of the file.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         view_range: Option<Vec<i64>>,
     },
     /// Writes a file.
@@ -78,6 +78,7 @@ pub enum PatchCall {
 }
 
 /// A call of the memory tool, which keeps files between conversations.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "command", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -87,7 +88,6 @@ pub enum MemoryCall {
         /// The file or the directory.
         path: String,
         /// The first and the last line to return.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         view_range: Option<Vec<i64>>,
     },
     /// Writes a file.

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 /// let call = ShellCall::new(["ls -l"]);
 /// assert_eq!(call.commands, ["ls -l"]);
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ShellCall {
@@ -24,13 +25,10 @@ pub struct ShellCall {
     #[serde(default)]
     pub restart: bool,
     /// The time limit of the commands in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// The most characters of output to return for each command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_length: Option<u64>,
     /// The directory to run the commands in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_directory: Option<String>,
     /// Environment variables for the commands.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -52,6 +50,7 @@ impl ShellCall {
 /// let output = CommandOutput::new("README.md\n", 0).with_stderr("");
 /// assert_eq!(output.exit_code, Some(0));
 /// ```
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CommandOutput {
@@ -61,7 +60,6 @@ pub struct CommandOutput {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     /// The exit code; `None` if the command did not end by itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
     /// Whether the command exceeded its time limit and was stopped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -79,11 +77,9 @@ impl CommandOutput {
         Self { stdout: stdout.into(), timed_out: true, ..Self::default() }
     }
 
-    /// Sets the standard error.
-    #[must_use]
-    pub fn with_stderr(mut self, stderr: impl Into<String>) -> Self {
-        self.stderr = stderr.into();
-        self
+    setters! {
+        /// Sets the standard error.
+        with_stderr(self, stderr: impl Into<String>) => self.stderr = stderr.into();
     }
 }
 

@@ -74,8 +74,4 @@ impl SharedLimits for RedisLimits {
     }
 }
 
-impl fmt::Debug for RedisLimits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RedisLimits")
-    }
-}
+shown! { RedisLimits: self { } }
