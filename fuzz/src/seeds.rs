@@ -24,9 +24,10 @@ pub(crate) fn fixtures(protocol: Protocol) -> Vec<(bool, Vec<u8>)> {
 /// Returns the bytes of a stream. Binary frames have checksums, so they are changed as text, of which the frames are made here. A frame begins with
 /// the first byte of its length, which no text begins with.
 pub(crate) fn stream_of(protocol: Protocol, bytes: &[u8]) -> Vec<u8> {
-    match protocol == Protocol::Bedrock && bytes.first().is_some_and(|first| *first != 0) {
-        true => frames(&String::from_utf8_lossy(bytes)),
-        false => bytes.to_vec(),
+    if protocol == Protocol::Bedrock && bytes.first().is_some_and(|first| *first != 0) {
+        frames(&String::from_utf8_lossy(bytes))
+    } else {
+        bytes.to_vec()
     }
 }
 

@@ -64,10 +64,7 @@ impl Reader {
     fn read(&mut self, line: &str) -> Option<Block> {
         let ended = match self.open.as_mut() {
             Some(open) => {
-                let inside = match open.is_quoted {
-                    true => strip_quote(line),
-                    false => Some(line),
-                };
+                let inside = if open.is_quoted { strip_quote(line) } else { Some(line) };
                 let is_inside = inside
                     .is_some_and(|line| line.trim().is_empty() || indent_of(line) >= open.item);
                 match inside.filter(|_| is_inside) {

@@ -140,10 +140,7 @@ impl Failure {
 
 /// Returns the exit code of a library error: whether the user has to change something, or the provider failed.
 fn exit_code(error: &agentloop::Error) -> u8 {
-    match is_unsent(error) {
-        true => EXIT_USAGE,
-        false => EXIT_RESPONSE,
-    }
+    if is_unsent(error) { EXIT_USAGE } else { EXIT_RESPONSE }
 }
 
 /// Adds the command that stores a key to the hint about a variable that is not set.

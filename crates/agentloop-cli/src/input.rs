@@ -31,9 +31,10 @@ pub(crate) fn read_at_most(limit: usize) -> Result<Vec<u8>, Failure> {
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     let read = io::stdin().lock().take(most).read_to_end(&mut bytes);
     read.map_err(|error| Failure::input(format!("cannot read stdin: {error}")))?;
-    match bytes.len() > limit {
-        true => Err(Failure::input(format!("stdin has more than the limit of {limit} bytes"))),
-        false => Ok(bytes),
+    if bytes.len() > limit {
+        Err(Failure::input(format!("stdin has more than the limit of {limit} bytes")))
+    } else {
+        Ok(bytes)
     }
 }
 

@@ -137,9 +137,10 @@ impl Notes {
         }
         status::clear();
         let text = printable::escape_line(text);
-        let _ = match self.has_escapes {
-            true => writeln!(std::io::stderr(), "\x1b[2m{text}\x1b[0m"),
-            false => writeln!(std::io::stderr(), "{text}"),
+        let _ = if self.has_escapes {
+            writeln!(std::io::stderr(), "\x1b[2m{text}\x1b[0m")
+        } else {
+            writeln!(std::io::stderr(), "{text}")
         };
     }
 

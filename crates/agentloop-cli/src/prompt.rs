@@ -88,9 +88,10 @@ impl Prompt {
     }
 
     fn frame(&self, line: &str) -> String {
-        match self.notes.is_styled() {
-            true => format!("\x1b[1;33m{FRAME}\x1b[0m {line}"),
-            false => format!("{FRAME} {line}"),
+        if self.notes.is_styled() {
+            format!("\x1b[1;33m{FRAME}\x1b[0m {line}")
+        } else {
+            format!("{FRAME} {line}")
         }
     }
 }

@@ -79,9 +79,10 @@ impl Setup {
             let file = Candidate::read(&found.path)?;
             let folder = found.path.parent().unwrap_or(Path::new(""));
             let is_trusted = !found.needs_trust() || file.decide_trust(notes)?;
-            let read = match is_trusted {
-                true => reader.trusted(&file.text, folder),
-                false => reader.untrusted(&file.text, folder),
+            let read = if is_trusted {
+                reader.trusted(&file.text, folder)
+            } else {
+                reader.untrusted(&file.text, folder)
             };
             reader = read.map_err(|error| file.locate_error(&error))?;
             let sets_model = file.text.contains("default_model");
@@ -117,9 +118,10 @@ impl Setup {
         let local = local::provider(config.local.as_ref(), local::Reach::Listed, self.notes);
         let builder = builder.provider(local);
         #[cfg(feature = "otel")]
-        let builder = match crate::telemetry::is_enabled() {
-            true => builder.layer(agentloop::middleware::Logger::new()),
-            false => builder,
+        let builder = if crate::telemetry::is_enabled() {
+            builder.layer(agentloop::middleware::Logger::new())
+        } else {
+            builder
         };
         let builder = self.refuse_untrusted(builder.config(&config));
         Ok(self.add_stored_keys(builder).build()?)
@@ -157,9 +159,10 @@ impl Setup {
         let local = local::provider(config.local.as_ref(), local::Reach::All, self.notes);
         let builder = builder.provider(local);
         #[cfg(feature = "otel")]
-        let builder = match crate::telemetry::is_enabled() {
-            true => builder.layer(agentloop::middleware::Logger::new()),
-            false => builder,
+        let builder = if crate::telemetry::is_enabled() {
+            builder.layer(agentloop::middleware::Logger::new())
+        } else {
+            builder
         };
         let builder = self.refuse_untrusted(builder.config(&config));
         self.add_stored_keys(builder)

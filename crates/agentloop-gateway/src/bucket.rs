@@ -63,9 +63,10 @@ impl Bucket {
     /// Takes more units, or gives some back if the number is negative.
     #[cfg(feature = "redis")]
     pub(crate) fn correct(&mut self, now: Instant, units: i64, per_minute: u64) {
-        match units >= 0 {
-            true => self.take(now, units.unsigned_abs(), per_minute),
-            false => self.give_back(units.unsigned_abs(), per_minute),
+        if units >= 0 {
+            self.take(now, units.unsigned_abs(), per_minute);
+        } else {
+            self.give_back(units.unsigned_abs(), per_minute);
         }
     }
 }

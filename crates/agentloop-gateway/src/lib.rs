@@ -56,7 +56,6 @@ mod sync;
 #[path = "../tests/servers/mod.rs"]
 mod servers;
 
-use std::fmt;
 use std::sync::{Arc, OnceLock, RwLock};
 
 pub use account::Accounts;
@@ -73,8 +72,8 @@ pub use state::{CLIENT_TIMEOUT, KEEP_ALIVE, MAX_BODY_BYTES, State};
 pub use store::{
     By, DeletedSum, ExportFormat, KeyRecord, KeyTable, LedgerExport, LedgerRow, Limits,
     MAX_BUDGET_DOLLARS, MAX_LIMIT, MAX_NAME_BYTES, MAX_PAGE, MAX_PATTERN_BYTES, MAX_PATTERNS,
-    MAX_TAGS, Outcome, PriceId, RowFilter, SqliteStore, Store, TeamRecord, UsageQuery,
-    UsageSum, check_name, csv_cell,
+    MAX_TAGS, Outcome, PriceId, RowFilter, SqliteStore, Store, TeamRecord, UsageQuery, UsageSum,
+    check_name, csv_cell,
 };
 #[cfg(feature = "postgres")]
 pub use store::{POSTGRES_CONNECTIONS, POSTGRES_DEADLINE, POSTGRES_REPORT_DEADLINE, PostgresStore};

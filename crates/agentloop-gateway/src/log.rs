@@ -1,6 +1,5 @@
 //! One line per request. Prompts, responses and keys are never in it.
 
-use std::fmt;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

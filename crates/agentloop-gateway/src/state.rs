@@ -1,7 +1,6 @@
 //! What a configuration makes of the gateway. A reload replaces it as a whole.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -106,9 +105,10 @@ fn read_teams(config: &GatewayConfig) -> Result<HashMap<String, Arc<Limits>>> {
         if let Some(team) = key.team.as_ref().filter(|team| !config.teams.contains_key(*team)) {
             let message = format!("gateway.keys.{name}: there is no team `{team}`");
             let known: Vec<&str> = config.teams.keys().map(String::as_str).collect();
-            let hint = match known.is_empty() {
-                true => format!("add the table [gateway.teams.{team}]"),
-                false => format!("the teams of the configuration are: {}", known.join(", ")),
+            let hint = if known.is_empty() {
+                format!("add the table [gateway.teams.{team}]")
+            } else {
+                format!("the teams of the configuration are: {}", known.join(", "))
             };
             return Err(Error::new(ErrorKind::Config, message).with_hint(hint));
         }

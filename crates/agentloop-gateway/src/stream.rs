@@ -4,7 +4,6 @@ mod source;
 mod task;
 mod translated;
 
-use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -93,11 +93,12 @@ fn make_tool(
         ReturnType::Default => name.span(),
         ReturnType::Type(_, kind) => kind.span(),
     };
-    let output = match function::is_fallible(&function.sig.output) {
-        true => quote_spanned! { span => (#output).map_err(::agentloop::agent::ToolError::from) },
-        false => quote_spanned! { span =>
+    let output = if function::is_fallible(&function.sig.output) {
+        quote_spanned! { span => (#output).map_err(::agentloop::agent::ToolError::from) }
+    } else {
+        quote_spanned! { span =>
             ::core::result::Result::<_, ::agentloop::agent::ToolError>::Ok(#output)
-        },
+        }
     };
     let settings = make_settings(options);
     quote! {

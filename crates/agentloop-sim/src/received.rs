@@ -1,7 +1,6 @@
 //! The requests that a simulator has received.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Mutex;
 
 use agentloop::internal::lock;

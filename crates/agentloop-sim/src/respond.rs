@@ -200,12 +200,11 @@ impl Simulator {
         }
         let response = tasks::perform(served)?;
         self.counters.task(response.usage());
-        let (content_type, body) = match served.stream {
-            true => ("text/event-stream".into(), events_of(&served.task, response)),
-            false => {
-                let written = write_task(&response, served.form, 0);
-                (written.content_type, written.body)
-            }
+        let (content_type, body) = if served.stream {
+            ("text/event-stream".into(), events_of(&served.task, response))
+        } else {
+            let written = write_task(&response, served.form, 0);
+            (written.content_type, written.body)
         };
         let mut reply = Reply::json(protocol, body, faults);
         reply.insert(CONTENT_TYPE, &content_type);

@@ -170,12 +170,11 @@ fn rerank(request: &RerankRequest) -> RerankResponse {
 /// Flags texts that contain certain words.
 fn moderate(request: &ModerateRequest) -> ModerateResponse {
     let mut response = ModerateResponse::new(model_id(&request.model), "sim");
-    response.results = match request.messages.is_empty() {
-        true => request.input.iter().map(|input| judge(&input.text())).collect(),
-        false => {
-            let texts: Vec<String> = request.messages.iter().map(ChatMessage::text).collect();
-            vec![judge(&texts.join("\n"))]
-        }
+    response.results = if request.messages.is_empty() {
+        request.input.iter().map(|input| judge(&input.text())).collect()
+    } else {
+        let texts: Vec<String> = request.messages.iter().map(ChatMessage::text).collect();
+        vec![judge(&texts.join("\n"))]
     };
     response
 }

@@ -51,9 +51,10 @@ impl SimTransport {
             route(*protocol, request.method(), request.uri().path(), request.headers()).is_some()
         };
         let mut others = Protocol::ALL.iter().copied();
-        match has_path(&self.protocol) {
-            true => self.protocol,
-            false => others.find(has_path).unwrap_or(self.protocol),
+        if has_path(&self.protocol) {
+            self.protocol
+        } else {
+            others.find(has_path).unwrap_or(self.protocol)
         }
     }
 }

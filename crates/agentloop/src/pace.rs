@@ -50,9 +50,8 @@ fn poll_pause(context: &mut Context<'_>) -> Poll<()> {
 /// Returns control to the runtime once.
 pub(crate) async fn pause() {
     let mut paused = false;
-    poll_fn(|context| match std::mem::replace(&mut paused, true) {
-        true => Poll::Ready(()),
-        false => poll_pause(context),
+    poll_fn(|context| {
+        if std::mem::replace(&mut paused, true) { Poll::Ready(()) } else { poll_pause(context) }
     })
     .await;
 }

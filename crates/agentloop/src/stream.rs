@@ -2,7 +2,6 @@
 
 mod task;
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 

@@ -77,9 +77,10 @@ fn amplified_stream(bytes: &[u8], pick: u8, (end, mark): (&str, &str)) -> Option
     let text = std::str::from_utf8(bytes).ok()?;
     let events: Vec<&str> = text.split(end).collect();
     let at = usize::from(pick) % events.len();
-    let (before, data) = match mark.is_empty() {
-        true => ("", events[at]),
-        false => events[at].split_once(mark).unwrap_or(("", events[at])),
+    let (before, data) = if mark.is_empty() {
+        ("", events[at])
+    } else {
+        events[at].split_once(mark).unwrap_or(("", events[at]))
     };
     let many = amplified(data.trim().as_bytes(), pick / 8)?;
     // Half of the time one long event, half of the time many as they were.

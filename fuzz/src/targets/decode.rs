@@ -40,10 +40,7 @@ pub(super) fn check(protocol: Protocol, bytes: &[u8]) {
     let mut options = DecodeOptions::new(provider);
     options.protocol = Some(protocol);
     options.stream = how & 1 == 1;
-    let bytes = match options.stream {
-        true => &stream_of(protocol, bytes),
-        false => bytes,
-    };
+    let bytes = if options.stream { &stream_of(protocol, bytes) } else { bytes };
     let mut answer = HttpResponse::new(bytes.to_vec());
     answer.status = STATUSES[usize::from(how >> 1) % STATUSES.len()];
     let whole = decode(&options, answer.clone());

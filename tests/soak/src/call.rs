@@ -131,9 +131,10 @@ impl Call<'_> {
                 None => return End::Wrong("a stream without an end".to_owned()),
             }
         }
-        match text.ends_with("word40") && stream.next().await.is_none() {
-            true => End::Right,
-            false => End::Wrong(text),
+        if text.ends_with("word40") && stream.next().await.is_none() {
+            End::Right
+        } else {
+            End::Wrong(text)
         }
     }
 
@@ -176,10 +177,14 @@ impl Call<'_> {
         }
         match stream.outcome().await {
             Err(failed) => End::Failed(Box::new(failed.error)),
-            Ok(outcome) => match outcome.text().contains("weather says: ") {
-                true if outcome.stop == StopReason::Finished => End::Right,
-                _ => End::Wrong(format!("{:?}: {}", outcome.stop, outcome.text())),
-            },
+            Ok(outcome) => {
+                if outcome.text().contains("weather says: ") && outcome.stop == StopReason::Finished
+                {
+                    End::Right
+                } else {
+                    End::Wrong(format!("{:?}: {}", outcome.stop, outcome.text()))
+                }
+            }
         }
     }
 }

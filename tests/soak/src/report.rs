@@ -145,9 +145,10 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)?;
-        match self.broken.is_empty() {
-            true => f.write_str("all is well"),
-            false => write!(f, "BROKEN:\n  - {}", self.broken.join("\n  - ")),
+        if self.broken.is_empty() {
+            f.write_str("all is well")
+        } else {
+            write!(f, "BROKEN:\n  - {}", self.broken.join("\n  - "))
         }
     }
 }

@@ -114,9 +114,10 @@ fn collect_rows(setup: &Setup) -> Result<Vec<Row>, Failure> {
     let mut ignored: Vec<Row> = Vec::new();
     for file in &setup.files {
         let text = read(&file.path)?;
-        let restricted: Vec<String> = match file.is_trusted {
-            true => Vec::new(),
-            false => ConfigReader::restricted(&text)?.into_iter().map(|it| it.name).collect(),
+        let restricted: Vec<String> = if file.is_trusted {
+            Vec::new()
+        } else {
+            ConfigReader::restricted(&text)?.into_iter().map(|it| it.name).collect()
         };
         let document: DocumentMut =
             text.parse().map_err(|_| Failure::file(&file.path, "the file is not TOML"))?;
@@ -129,10 +130,7 @@ fn collect_rows(setup: &Setup) -> Result<Vec<Row>, Failure> {
             });
             let from = file.path.display().to_string();
             let row = Row { value: mask(&name, &value), name, from, is_ignored };
-            match is_ignored {
-                true => ignored.push(row),
-                false => drop(used.insert(row.name.clone(), row)),
-            }
+            if is_ignored { ignored.push(row) } else { drop(used.insert(row.name.clone(), row)) }
         }
     }
     if let Some(value) =

@@ -69,10 +69,10 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     check_stdout(&place, args.n.unwrap_or(1) as usize)?;
     let images = args.edit.iter().map(|name| read_media(name)).collect::<Result<Vec<_>, _>>()?;
     let mask = args.mask.as_deref().map(read_media).transpose()?;
-    let prompt = match args.edit.iter().chain(&args.mask).any(|name| name == "-") {
-        // Stdin is the image.
-        true => args.prompt.join(" "),
-        false => input::read_prompt(&args.prompt, setup.notes)?,
+    let prompt = if args.edit.iter().chain(&args.mask).any(|name| name == "-") {
+        args.prompt.join(" ")
+    } else {
+        input::read_prompt(&args.prompt, setup.notes)?
     };
     if prompt.trim().is_empty() {
         return Err(input::missing_prompt());
@@ -104,12 +104,13 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         }
     }
     finished!(call, response);
-    match urls.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Response(format!(
+    if urls.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Response(format!(
             "the provider returned a URL in place of the image: {}",
             urls.join(" ")
-        ))),
+        )))
     }
 }
 

@@ -94,8 +94,5 @@ fn describe(result: &Moderation) -> String {
             None => name.clone(),
         })
         .collect();
-    match names.is_empty() {
-        true => "-".to_owned(),
-        false => names.join(", "),
-    }
+    if names.is_empty() { "-".to_owned() } else { names.join(", ") }
 }

@@ -36,10 +36,7 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     check_provider(&provider, &client)?;
     let needs_key =
         client.providers().any(|row| row.name == provider && !row.key.variables().is_empty());
-    let client = match needs_key {
-        true => ask_key(&provider, &client, setup).await?,
-        false => client,
-    };
+    let client = if needs_key { ask_key(&provider, &client, setup).await? } else { client };
     ask_model(&provider, &client, &prompt, setup).await
 }
 

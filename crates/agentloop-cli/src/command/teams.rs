@@ -188,11 +188,12 @@ fn unknown_team(name: &str, teams: &[TeamRecord]) -> Failure {
 
 /// Refuses to change a team that a file has.
 fn refuse_configured(name: &str, config: &GatewayConfig) -> Result<(), Failure> {
-    match config.teams.contains_key(name) {
-        true => Err(Failure::input_with_hint(
+    if config.teams.contains_key(name) {
+        Err(Failure::input_with_hint(
             format!("the team `{name}` is in a configuration file"),
             format!("change [gateway.teams.{name}] in agentloop.toml"),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }

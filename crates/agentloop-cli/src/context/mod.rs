@@ -127,12 +127,13 @@ impl Context {
             let found = walk::files_of_folder(path)?;
             let before = self.items.len();
             self.add_files(&found)?;
-            return match self.items.len() > before {
-                true => Ok(()),
-                false => Err(Failure::input_with_hint(
+            return if self.items.len() > before {
+                Ok(())
+            } else {
+                Err(Failure::input_with_hint(
                     format!("{source}: the folder has no text files"),
                     "hidden files and files that .gitignore excludes are left out; name a file to add it",
-                )),
+                ))
             };
         }
         let bytes = read_at_most(path, MAX_MEDIA_BYTES)?;
@@ -192,9 +193,10 @@ impl Context {
 }
 
 fn describe(item: &Item) -> String {
-    match item.is_text {
-        true => format!("{}, about {}", format_bytes(item.bytes), format_tokens(item.bytes)),
-        false => format_bytes(item.bytes),
+    if item.is_text {
+        format!("{}, about {}", format_bytes(item.bytes), format_tokens(item.bytes))
+    } else {
+        format_bytes(item.bytes)
     }
 }
 

@@ -36,9 +36,10 @@ fn id(name: &str, models: &[Model]) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ".-_".contains(letter);
     let id = name.replace(|letter| !is_plain(letter), "_");
     // `default` has a meaning of its own in the file.
-    match id == "default" || models.iter().any(|it| it.name == id) {
-        true => format!("{id}~{}", models.len()),
-        false => id,
+    if id == "default" || models.iter().any(|it| it.name == id) {
+        format!("{id}~{}", models.len())
+    } else {
+        id
     }
 }
 

@@ -1,7 +1,6 @@
 //! Forwards requests to the server.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -65,9 +64,10 @@ impl Transport for LocalTransport {
         _: SendOptions,
     ) -> BoxFuture<'a, Result<Response<Body>>> {
         Box::pin(async move {
-            match request.method() == Method::GET && request.uri().path().ends_with("/models") {
-                true => self.list().await,
-                false => self.forward(request).await,
+            if request.method() == Method::GET && request.uri().path().ends_with("/models") {
+                self.list().await
+            } else {
+                self.forward(request).await
             }
         })
     }

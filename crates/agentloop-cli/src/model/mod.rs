@@ -190,9 +190,10 @@ fn describe_missing_key(name: &str, known: &[&Provider]) -> Failure {
         .collect();
     Failure::input_with_hint(
         format!("{name} is a model of {}, but no such provider has a key", names.join(", ")),
-        match keys.is_empty() {
-            true => format!("name the provider, for example -m PROVIDER/{name}"),
-            false => format!("set {}, or store a key with `agentloop setup`", keys.join(" or ")),
+        if keys.is_empty() {
+            format!("name the provider, for example -m PROVIDER/{name}")
+        } else {
+            format!("set {}, or store a key with `agentloop setup`", keys.join(" or "))
         },
     )
 }

@@ -40,9 +40,10 @@ pub(crate) fn cost_of(response: &ChatResponse, catalog: &ModelCatalog) -> Option
 
 fn format_model(provider: &str, model: &str) -> String {
     let model = escape_name(model);
-    match provider.is_empty() {
-        true => model.into_owned(),
-        false => format!("{}/{model}", escape_name(provider)),
+    if provider.is_empty() {
+        model.into_owned()
+    } else {
+        format!("{}/{model}", escape_name(provider))
     }
 }
 

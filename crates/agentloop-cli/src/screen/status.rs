@@ -138,9 +138,10 @@ impl Line {
             };
         };
         self.ticks = self.ticks.wrapping_add(1);
-        let frame = match std::env::var_os("TERM").is_some_and(|term| term == "linux") {
-            true => ASCII_FRAMES[self.ticks % ASCII_FRAMES.len()],
-            false => FRAMES[self.ticks % FRAMES.len()],
+        let frame = if std::env::var_os("TERM").is_some_and(|term| term == "linux") {
+            ASCII_FRAMES[self.ticks % ASCII_FRAMES.len()]
+        } else {
+            FRAMES[self.ticks % FRAMES.len()]
         };
         self.write(&format!("{frame} {text}"));
     }

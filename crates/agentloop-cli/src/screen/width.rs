@@ -22,10 +22,7 @@ pub(crate) fn of_str(text: &str) -> usize {
         return text.chars().filter(|c| !c.is_ascii_control()).count();
     }
     let sum: usize = text.chars().map(of_char).sum();
-    match text.contains(EMOJI_SELECTOR) {
-        true => sum.max(text.width()),
-        false => sum,
-    }
+    if text.contains(EMOJI_SELECTOR) { sum.max(text.width()) } else { sum }
 }
 
 /// Returns the most columns that any terminal gives a character: some draw those that are wide in East Asia only as wide, and marks apart.

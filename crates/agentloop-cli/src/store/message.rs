@@ -218,9 +218,10 @@ pub(super) fn searchable(text: &str) -> Cow<'_, str> {
         (0..=text.len().min(MAX_SEARCHABLE_BYTES)).rev().find(|at| text.is_char_boundary(*at));
     let text = &text[..end.unwrap_or(0)];
     let is_control = |c: char| c.is_control() && c != '\n';
-    match text.contains(is_control) {
-        true => Cow::Owned(text.replace(is_control, " ")),
-        false => Cow::Borrowed(text),
+    if text.contains(is_control) {
+        Cow::Owned(text.replace(is_control, " "))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

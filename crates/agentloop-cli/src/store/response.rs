@@ -95,9 +95,10 @@ pub(super) fn write(connection: &Connection, message: i64, record: &ResponseReco
     let duration = record.duration.map(|time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
     let usage = record.usage.as_ref().map(serde_json::to_string).transpose()?;
     let error = record.error.as_ref().map(serde_json::to_string).transpose()?;
-    let warnings = match record.warnings.is_empty() {
-        true => None,
-        false => Some(serde_json::to_string(&record.warnings)?),
+    let warnings = if record.warnings.is_empty() {
+        None
+    } else {
+        Some(serde_json::to_string(&record.warnings)?)
     };
     connection.execute(
         "INSERT OR REPLACE INTO response \

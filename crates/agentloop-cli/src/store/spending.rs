@@ -61,9 +61,10 @@ pub(crate) fn make_durable(costs: Costs, shared: &Shared, notes: Notes) -> Costs
             notes.print_warnings(&[agentloop::Warning::about_response(message)]);
         }
     });
-    match is_limited {
-        false => costs,
-        true => costs.spent(move || {
+    if !is_limited {
+        costs
+    } else {
+        costs.spent(move || {
             reader.with(|store| store.spent(period)).map_err(|error| {
                 let message = format!("the spending limit cannot be checked: {error}");
                 let failed = agentloop::Error::new(agentloop::ErrorKind::Config, message);
@@ -73,6 +74,6 @@ pub(crate) fn make_durable(costs: Costs, shared: &Shared, notes: Notes) -> Costs
                         .unwrap_or("remove `per` of `[cost]` to limit each process by itself"),
                 )
             })
-        }),
+        })
     }
 }

@@ -66,13 +66,10 @@ pub(crate) fn list() -> Vec<String> {
 
 fn describe_unknown(name: &str, path: &std::path::Path) -> Failure {
     let known = list();
-    let hint = match known.is_empty() {
-        true => format!("write it to {}", path.display()),
-        false => format!(
-            "the templates are: {}; write a new one to {}",
-            known.join(", "),
-            path.display()
-        ),
+    let hint = if known.is_empty() {
+        format!("write it to {}", path.display())
+    } else {
+        format!("the templates are: {}; write a new one to {}", known.join(", "), path.display())
     };
     Failure::input_with_hint(format!("there is no template `{name}`"), hint)
 }

@@ -372,9 +372,10 @@ fn ctrl_c_at_a_hidden_question_restores_the_terminal() {
             let has_page = screen.screen().contains("https://console.groq.com/keys");
             assert_eq!(has_page, args[0] == "setup", "{}", screen.screen());
             // A signal can overtake what was typed before: the kernel passes input on in a task of its own.
-            match is_signal {
-                true => screen.interrupt(),
-                false => screen.press("secret-4711\u{3}"),
+            if is_signal {
+                screen.interrupt();
+            } else {
+                screen.press("secret-4711\u{3}");
             }
             assert_eq!(screen.finish(), Some(130), "{args:?}");
             assert!(screen.shows_typing(), "{args:?}");

@@ -99,9 +99,10 @@ impl Accounts {
         let wanted = self.want(pass, origin, model, estimate, settings)?;
         // First, because it waits: a request that ends while it waits gives it back.
         let (amount, now) = (wanted.most.unwrap_or_default(), wanted.now);
-        let claim = match self.is_shared() {
-            true => Box::pin(self.reserve_shared(pass, amount, now, origin.api)).await?,
-            false => None,
+        let claim = if self.is_shared() {
+            Box::pin(self.reserve_shared(pass, amount, now, origin.api)).await?
+        } else {
+            None
         };
         self.hold(pass, origin, wanted, claim)
     }

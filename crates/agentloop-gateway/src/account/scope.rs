@@ -227,9 +227,10 @@ impl Used {
     pub(super) fn leave(&mut self, limits: &Limits, taken: u64, used: u64, now: Instant) {
         self.running = self.running.saturating_sub(1);
         if let Some(rate) = limits.tokens_per_minute {
-            match used > taken {
-                true => self.tokens.take(now, used - taken, rate),
-                false => self.tokens.give_back(taken - used, rate),
+            if used > taken {
+                self.tokens.take(now, used - taken, rate);
+            } else {
+                self.tokens.give_back(taken - used, rate);
             }
         }
     }

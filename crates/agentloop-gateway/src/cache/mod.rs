@@ -13,7 +13,6 @@ mod tests;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;

@@ -84,9 +84,10 @@ pub(crate) fn percent_decode(text: &str) -> String {
 
 /// Returns what is tried for a model, if the key may use it.
 pub(crate) fn plan(call: &Call, asked: &Asked) -> Result<Plan, Error> {
-    let affinity = match call.state.router.has_choice(&asked.model) {
-        true => asked.body.affinity(call.api.protocol, &call.headers),
-        false => 0,
+    let affinity = if call.state.router.has_choice(&asked.model) {
+        asked.body.affinity(call.api.protocol, &call.headers)
+    } else {
+        0
     };
     plan_for(call, &asked.model, affinity)
 }

@@ -91,10 +91,10 @@ impl Call {
         };
         let model = member.slot.client.priced(&member.target);
         let (model, settings) = (model.as_ref(), &self.state.ledger);
-        match self.accounts.is_shared() {
-            // In a box, so the requests of a gateway without others do not have room for it.
-            true => Box::pin(self.accounts.reserve(pass, origin, model, estimate, settings)).await,
-            false => self.accounts.reserve_alone(pass, origin, model, estimate, settings),
+        if self.accounts.is_shared() {
+            Box::pin(self.accounts.reserve(pass, origin, model, estimate, settings)).await
+        } else {
+            self.accounts.reserve_alone(pass, origin, model, estimate, settings)
         }
     }
 }

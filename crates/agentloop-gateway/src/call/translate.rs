@@ -94,13 +94,12 @@ pub(super) async fn begin(
         carrier = carrier.without_thinking();
     }
     let calling = async {
-        Ok::<_, Error>(match stream || asked.stream {
-            true => {
-                let mut events = client.stream(request).await?;
-                let first = first_events(&mut events, &mut warnings).await?;
-                Outcome::Stream(first, events)
-            }
-            false => Outcome::Whole(Box::new(client.chat(request).await?)),
+        Ok::<_, Error>(if stream || asked.stream {
+            let mut events = client.stream(request).await?;
+            let first = first_events(&mut events, &mut warnings).await?;
+            Outcome::Stream(first, events)
+        } else {
+            Outcome::Whole(Box::new(client.chat(request).await?))
         })
     };
     let (outcome, limits) = with_rate_limits(calling).await;

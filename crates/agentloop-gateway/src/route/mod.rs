@@ -152,9 +152,10 @@ impl Router {
             let members = self.pools.members(model, affinity, now)?;
             return Ok(Plan { members, options: self.plain });
         };
-        let seed = match route.plan.affinity {
-            true => affinity,
-            false => self.turn.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed),
+        let seed = if route.plan.affinity {
+            affinity
+        } else {
+            self.turn.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed)
         };
         let mut members = Vec::new();
         for name in route.order(seed, &self.pools) {

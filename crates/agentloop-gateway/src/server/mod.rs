@@ -298,9 +298,10 @@ fn respond(gateway: &Gateway, face: &Face, request: Request<Incoming>) -> Respon
             let handle = || call::handle(state, accounts, recorder, request, &span);
             let handling = span.in_scope(handle);
             // The spans of calls to providers belong to that of the request.
-            match span.is_disabled() {
-                true => Box::pin(handling),
-                false => Box::pin(handling.instrument(span)),
+            if span.is_disabled() {
+                Box::pin(handling)
+            } else {
+                Box::pin(handling.instrument(span))
             }
         }
         Face::Admin(admin) => {

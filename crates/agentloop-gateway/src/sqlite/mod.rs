@@ -88,9 +88,10 @@ impl Format {
     /// Returns the version of the file, if this program can use it; 0 if it is empty.
     fn check_version(&self, connection: &Connection) -> Result<usize, StoreError> {
         // The three values are read from one state of the file: another process may be creating the tables.
-        let _snapshot = match connection.is_autocommit() {
-            true => Some(connection.unchecked_transaction()?),
-            false => None,
+        let _snapshot = if connection.is_autocommit() {
+            Some(connection.unchecked_transaction()?)
+        } else {
+            None
         };
         let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let (version, application) = (number("user_version")?, number("application_id")?);
@@ -146,9 +147,10 @@ fn restrict(path: &Path) -> std::io::Result<()> {
 
     let about = std::fs::metadata(path)?;
     let is_mine = about.uid() == rustix::process::geteuid().as_raw();
-    match is_mine && about.mode() & 0o077 != 0 && about.is_file() {
-        true => std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)),
-        false => Ok(()),
+    if is_mine && about.mode() & 0o077 != 0 && about.is_file() {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+    } else {
+        Ok(())
     }
 }
 

@@ -1,7 +1,6 @@
 //! The rows of the ledger for other programs.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use agentloop::{Error, ErrorKind, Result, Usd};

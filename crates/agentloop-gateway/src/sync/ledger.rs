@@ -65,10 +65,7 @@ pub(super) async fn run(context: Arc<Context>, has_rows: bool) {
                 // The store may have the rows although it failed.
                 is_doubtful = true;
                 back_off = (back_off * 2).min(MAX_BACK_OFF);
-                match is_stopping {
-                    true => sleep(PAUSE).await,
-                    false => pause(&context, back_off).await,
-                }
+                if is_stopping { sleep(PAUSE).await } else { pause(&context, back_off).await }
             }
         }
     }
@@ -109,12 +106,11 @@ async fn store_batch(context: &Context) -> Result<Stored> {
 }
 
 async fn next_batch(context: &Context) -> Option<Batch> {
-    let batch = match context.journal.must_read() {
-        false => context.journal.next_batch(MAX_BATCH),
-        true => {
-            let journal = context.journal.clone();
-            spawn_blocking(move || journal.next_batch(MAX_BATCH)).await.ok()?
-        }
+    let batch = if !context.journal.must_read() {
+        context.journal.next_batch(MAX_BATCH)
+    } else {
+        let journal = context.journal.clone();
+        spawn_blocking(move || journal.next_batch(MAX_BATCH)).await.ok()?
     };
     (!batch.is_empty()).then_some(batch)
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use agentloop::{BoxFuture, Error, ErrorKind, Protocol, Result};
 use agentloop_gateway::{
-    By, DeletedSum, KeyRecord, KeyTable, LedgerRow, PriceId, RowFilter, Server, Store,
-    TeamRecord, UsageQuery, UsageSum,
+    By, DeletedSum, KeyRecord, KeyTable, LedgerRow, PriceId, RowFilter, Server, Store, TeamRecord,
+    UsageQuery, UsageSum,
 };
 use agentloop_sim::Simulator;
 use http::{Method, Request};

@@ -47,9 +47,10 @@ async fn a_client_receives_what_the_provider_sent() {
                 }
                 request
             };
-            let expected = match is_served {
-                true => stage.client(upstream).chat(request(format!("{name}/{model}"))).await,
-                false => stage.direct(upstream).chat(request(model.to_owned())).await,
+            let expected = if is_served {
+                stage.client(upstream).chat(request(format!("{name}/{model}"))).await
+            } else {
+                stage.direct(upstream).chat(request(model.to_owned())).await
             };
             let expected = expected.unwrap();
             for (_, client) in CLIENTS {
@@ -109,9 +110,10 @@ async fn a_conversation_only_grows_for_every_pair() {
                     ChatRequest::new(format!("gw/{name}/m")).system("Be short.").user("Weather?");
                 request.tools = serde_json::from_value(weather()).unwrap();
                 for round in 0..3 {
-                    let response = match streamed {
-                        true => ai.stream(&request).await.unwrap().response().await.unwrap(),
-                        false => ai.chat(&request).await.unwrap(),
+                    let response = if streamed {
+                        ai.stream(&request).await.unwrap().response().await.unwrap()
+                    } else {
+                        ai.chat(&request).await.unwrap()
                     };
                     let calls: Vec<String> =
                         response.tool_calls().map(|call| call.id.clone()).collect();

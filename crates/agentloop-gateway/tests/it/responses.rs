@@ -12,12 +12,11 @@ async fn a_conversation_goes_on_by_the_id_of_its_last_response() {
         for stream in [false, true] {
             let body = json!({ "model": format!("{name}/think"), "input": "My name is Ada.", "stream": stream });
             let reply = stage.post("/v1/responses", &body).await;
-            let id = match stream {
-                false => reply.json()["id"].as_str().unwrap().to_owned(),
-                true => {
-                    let at = reply.text().find("resp_").unwrap();
-                    reply.text()[at..].split('"').next().unwrap().to_owned()
-                }
+            let id = if !stream {
+                reply.json()["id"].as_str().unwrap().to_owned()
+            } else {
+                let at = reply.text().find("resp_").unwrap();
+                reply.text()[at..].split('"').next().unwrap().to_owned()
             };
             assert!(id.starts_with("resp_"), "{id}");
             let body = json!({ "model": format!("{name}/echo"), "input": "Who am I?", "previous_response_id": id });

@@ -73,9 +73,10 @@ async fn state_returns_to_its_provider_through_every_client() {
                 request.tools = serde_json::from_value(json!([{ "type": "function", "function": {
                     "name": "weather", "parameters": { "type": "object", "properties": {} } } }]))
                 .unwrap();
-                let response = match streamed {
-                    true => ai.stream(&request).await.unwrap().response().await.unwrap(),
-                    false => ai.chat(&request).await.unwrap(),
+                let response = if streamed {
+                    ai.stream(&request).await.unwrap().response().await.unwrap()
+                } else {
+                    ai.chat(&request).await.unwrap()
                 };
                 let calls: Vec<String> =
                     response.tool_calls().map(|call| call.id.clone()).collect();

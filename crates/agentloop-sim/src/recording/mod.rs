@@ -95,9 +95,10 @@ impl Recording {
     /// When there is no such file, or it is not a recording.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let value = std::env::var_os(RECORD_VARIABLE);
-        match value.is_some_and(|value| !value.is_empty() && value != "0") {
-            true => Self::record(path, HttpTransport::new()),
-            false => Self::replay(path),
+        if value.is_some_and(|value| !value.is_empty() && value != "0") {
+            Self::record(path, HttpTransport::new())
+        } else {
+            Self::replay(path)
         }
     }
 
@@ -243,9 +244,10 @@ impl Recording {
     pub fn unused(&self) -> Vec<String> {
         let state = self.lock();
         let unused = state.exchanges.iter().zip(&state.used).filter(|(_, used)| !**used);
-        match self.is_recording() {
-            true => Vec::new(),
-            false => unused.map(|(exchange, _)| exchange.request.line()).collect(),
+        if self.is_recording() {
+            Vec::new()
+        } else {
+            unused.map(|(exchange, _)| exchange.request.line()).collect()
         }
     }
 

@@ -86,9 +86,10 @@ fn sent(request: &Request<Bytes>, secrets: &Secrets) -> Sent {
     let json = serde_json::from_slice(request.body()).ok().map(|json| secrets.hide_in(json));
     // In the file it is nested deeper, and the file must be read again.
     let json = json.filter(|json| !is_deep(json, MAX_DEPTH));
-    let body = match json.is_none() && !request.body().is_empty() {
-        true => Some(piece(request.body(), secrets)),
-        false => None,
+    let body = if json.is_none() && !request.body().is_empty() {
+        Some(piece(request.body(), secrets))
+    } else {
+        None
     };
     Sent {
         method: request.method().to_string(),
@@ -160,13 +161,15 @@ impl Tape {
         let pieces = &self.pieces;
         let is_text = pieces.iter().all(|bytes| std::str::from_utf8(bytes).is_ok());
         let hidden: Vec<Piece> = pieces.iter().map(|bytes| piece(bytes, &self.secrets)).collect();
-        let shown = match is_text {
-            true => hidden.iter().filter_map(Piece::bytes).collect::<Vec<_>>().concat(),
-            false => pieces.concat(),
+        let shown = if is_text {
+            hidden.iter().filter_map(Piece::bytes).collect::<Vec<_>>().concat()
+        } else {
+            pieces.concat()
         };
-        match self.secrets.are_in(&shown) {
-            true => vec![piece(&pieces.concat(), &self.secrets)],
-            false => hidden,
+        if self.secrets.are_in(&shown) {
+            vec![piece(&pieces.concat(), &self.secrets)]
+        } else {
+            hidden
         }
     }
 }

@@ -146,9 +146,10 @@ impl Reply {
                 }
                 Fault::Body(bytes) => Self {
                     status: StatusCode::OK,
-                    headers: headers(match stream {
-                        true => framing(protocol).content_type(),
-                        false => "application/json",
+                    headers: headers(if stream {
+                        framing(protocol).content_type()
+                    } else {
+                        "application/json"
                     }),
                     body: Pieces::filler(protocol, *bytes, stream, &rest),
                 },

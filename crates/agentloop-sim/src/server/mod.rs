@@ -2,7 +2,6 @@
 
 mod body;
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;

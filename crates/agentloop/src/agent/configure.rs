@@ -1,7 +1,6 @@
 //! The agent and its settings.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use super::approval::{Approver, Policy};

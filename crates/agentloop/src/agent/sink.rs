@@ -1,7 +1,6 @@
 //! The queue between a run and the reader of its events.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 

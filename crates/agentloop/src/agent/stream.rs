@@ -1,6 +1,5 @@
 //! Runs and their event streams.
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 

@@ -108,9 +108,10 @@ impl Suspended {
 /// Returns the error for a decision that no pending call accepts.
 pub(super) fn not_pending(call_id: &str, pending: &[Pending]) -> Error {
     let known: Vec<&str> = pending.iter().map(|call| call.call_id.as_str()).collect();
-    let hint = match known.is_empty() {
-        true => "no call is pending".to_owned(),
-        false => format!("the pending calls are: {}", known.join(", ")),
+    let hint = if known.is_empty() {
+        "no call is pending".to_owned()
+    } else {
+        format!("the pending calls are: {}", known.join(", "))
     };
     let message = format!("the call `{call_id}` is not pending or does not accept this decision");
     Error::new(ErrorKind::InvalidRequest, message).with_hint(hint)

@@ -166,9 +166,10 @@ fn place(
     later: &mut Vec<Entry>,
 ) {
     for entry in entries {
-        match entry.is_shown || entry.place.calls != seen.calls {
-            true => later.push(entry),
-            false => kept.push((None, entry.part)),
+        if entry.is_shown || entry.place.calls != seen.calls {
+            later.push(entry);
+        } else {
+            kept.push((None, entry.part));
         }
     }
 }

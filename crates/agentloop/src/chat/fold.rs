@@ -464,10 +464,7 @@ impl Fold {
 /// Adds fields. A later value replaces an earlier one of the same name.
 #[inline]
 fn add_fields(fields: &mut Map<String, Value>, more: Map<String, Value>) {
-    match fields.is_empty() {
-        true => *fields = more,
-        false => fields.extend(more),
-    }
+    if fields.is_empty() { *fields = more } else { fields.extend(more) }
 }
 
 /// Returns the part before its first delta.

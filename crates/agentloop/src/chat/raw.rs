@@ -1,6 +1,5 @@
 //! The response as the provider sent it.
 
-use std::fmt;
 use std::mem::size_of;
 
 use http::HeaderMap;
@@ -102,9 +101,10 @@ impl RawParts {
             secrets,
         };
         for (name, value) in headers {
-            let mut text = match value.is_sensitive() {
-                true => MASK.to_owned(),
-                false => shown(name.as_str(), &String::from_utf8_lossy(value.as_bytes())),
+            let mut text = if value.is_sensitive() {
+                MASK.to_owned()
+            } else {
+                shown(name.as_str(), &String::from_utf8_lossy(value.as_bytes()))
             };
             parts.hide(&mut text);
             let weight = header_weight(name.as_str(), &text);
@@ -171,9 +171,10 @@ shown! { RawParts: self { body: self.body.len() } }
 fn shown(name: &str, value: &str) -> String {
     let about_limits = name.contains("ratelimit") || name.contains("rate-limit");
     let is_number = value.len() <= 20 && value.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    match about_limits || is_number || matches!(value, "true" | "false") {
-        true => value.to_owned(),
-        false => mask::header(name, value),
+    if about_limits || is_number || matches!(value, "true" | "false") {
+        value.to_owned()
+    } else {
+        mask::header(name, value)
     }
 }
 

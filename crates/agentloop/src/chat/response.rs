@@ -182,11 +182,12 @@ impl ChatResponse {
         let (provider, model) = model.split_once('/').unwrap_or(("", model));
         let mut content: Vec<ResponsePart> = parts.into_iter().map(Into::into).collect();
         content.iter_mut().for_each(|part| part.tag(provider, model));
-        let finish_reason =
-            match content.iter().any(|part| matches!(part, ResponsePart::ToolCall(_))) {
-                true => FinishReason::ToolCalls,
-                false => FinishReason::Stop,
-            };
+        let finish_reason = if content.iter().any(|part| matches!(part, ResponsePart::ToolCall(_)))
+        {
+            FinishReason::ToolCalls
+        } else {
+            FinishReason::Stop
+        };
         let choice = Choice { content, finish_reason, ..Choice::default() };
         let outline = Self {
             provider: provider.to_owned(),

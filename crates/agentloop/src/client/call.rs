@@ -55,9 +55,10 @@ pub(super) fn resolve(
     codec(protocol)
         .check_compiled()
         .map_err(|error| error.with_provider(target.provider.name.as_ref()))?;
-    Ok(match protocol == target.provider.protocol {
-        true => target,
-        false => registry.target_speaking(&target, protocol),
+    Ok(if protocol == target.provider.protocol {
+        target
+    } else {
+        registry.target_speaking(&target, protocol)
     })
 }
 
@@ -150,9 +151,10 @@ impl Inner {
         target: Option<Arc<Target>>,
     ) -> Result<ChatStream> {
         let reply = self.open_reply(request, stream, target).await?;
-        Ok(match stream {
-            true => ChatStream::boxed(Box::into_pin(reply)),
-            false => ChatStream::whole(reply.into_events()),
+        Ok(if stream {
+            ChatStream::boxed(Box::into_pin(reply))
+        } else {
+            ChatStream::whole(reply.into_events())
         })
     }
 
@@ -167,9 +169,10 @@ impl Inner {
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
         let began = Instant::now();
         // Boxed, so a call without media does not reserve space for it.
-        let fetched = match self.fetcher.is_off(request) {
-            true => None,
-            false => Some(Box::pin(self.fetch_media(request, &target.provider, &timeouts)).await?),
+        let fetched = if self.fetcher.is_off(request) {
+            None
+        } else {
+            Some(Box::pin(self.fetch_media(request, &target.provider, &timeouts)).await?)
         };
         let has_fetched = fetched.is_some();
         let (request, fetched) = match &fetched {
@@ -358,17 +361,16 @@ impl Inner {
         if let Some(name) = target.provider.auth.header_name()
             && let Some(key) = route.key
         {
-            let value = match route.is_own_key {
-                true => target.key_header(&key)?,
-                false => target.provider.auth.header_value(&key)?,
+            let value = if route.is_own_key {
+                target.key_header(&key)?
+            } else {
+                target.provider.auth.header_value(&key)?
             };
             request.headers_mut().insert(name, value);
             warnings.extend(is_readable.then(|| warn_unencrypted(request.uri())));
         }
-        let credential = match route.uses_credential {
-            true => self.registry.credential(&target.provider),
-            false => None,
-        };
+        let credential =
+            if route.uses_credential { self.registry.credential(&target.provider) } else { None };
         if credential.is_some() && is_readable {
             warnings.push(warn_unencrypted(request.uri()));
         }
@@ -415,9 +417,10 @@ fn check_status(
     wait: Duration,
     deadline: Instant,
 ) -> Result<HttpResponse<Body>, BoxFuture<'_, Error>> {
-    match response.status().is_success() {
-        true => Ok(response),
-        false => Err(Box::pin(read_error(provider, response, deadline.min(Instant::now() + wait)))),
+    if response.status().is_success() {
+        Ok(response)
+    } else {
+        Err(Box::pin(read_error(provider, response, deadline.min(Instant::now() + wait))))
     }
 }
 

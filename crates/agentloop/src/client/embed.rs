@@ -89,9 +89,12 @@ impl Inner {
             let several = batches.len() > 1;
             async move {
                 let batch = self.embed_batch(target, request, &texts[range.clone()], timeouts, all);
-                let with_range = |error: Error| match several {
-                    true => error.about(&format!("input[{}..{}]", range.start, range.end)),
-                    false => error,
+                let with_range = |error: Error| {
+                    if several {
+                        error.about(&format!("input[{}..{}]", range.start, range.end))
+                    } else {
+                        error
+                    }
                 };
                 batch.await.map_err(with_range)
             }

@@ -491,9 +491,10 @@ impl Row {
             })
         };
         for (header, value) in self.headers {
-            provider = match value.contains("${") {
-                true => provider.env_header(header, value),
-                false => provider.header(header, value),
+            provider = if value.contains("${") {
+                provider.env_header(header, value)
+            } else {
+                provider.header(header, value)
             };
         }
         if let Some(names) = self.allow {

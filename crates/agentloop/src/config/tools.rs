@@ -291,9 +291,10 @@ fn read_command(
         return Err(fail("it is empty"));
     }
     words.extend(args);
-    match words.iter().any(|word| word.contains('\0')) {
-        true => Err(fail("it contains a NUL character")),
-        false => Ok(words),
+    if words.iter().any(|word| word.contains('\0')) {
+        Err(fail("it contains a NUL character"))
+    } else {
+        Ok(words)
     }
 }
 
@@ -412,9 +413,10 @@ pub(super) fn resolve_paths(table: &mut Map<String, Value>, folder: &Path) {
 
 /// Resolves a program that is named by a path. One that is named by a single word is searched on the `PATH`.
 fn resolve_program(program: &str, folder: &Path) -> String {
-    match Path::new(program).components().count() > 1 || program.starts_with('.') {
-        true => resolve(program, folder),
-        false => program.to_owned(),
+    if Path::new(program).components().count() > 1 || program.starts_with('.') {
+        resolve(program, folder)
+    } else {
+        program.to_owned()
     }
 }
 

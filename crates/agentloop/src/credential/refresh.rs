@@ -1,6 +1,5 @@
 //! A value that expires: kept, and replaced before it does.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
@@ -140,10 +139,7 @@ impl<T> Refreshing<T> {
         };
         let value = Arc::clone(&kept.value);
         let rests = held.next.is_some_and(|next| Instant::now() < next);
-        match left > CREDENTIAL_AHEAD || rests {
-            true => State::Fresh(value),
-            false => State::Due(value),
-        }
+        if left > CREDENTIAL_AHEAD || rests { State::Fresh(value) } else { State::Due(value) }
     }
 
     async fn attempt(

@@ -1,6 +1,5 @@
 //! A token that expires, from a function.
 
-use std::fmt;
 use std::future::Future;
 use std::time::SystemTime;
 

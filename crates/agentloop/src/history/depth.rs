@@ -181,12 +181,11 @@ pub(crate) fn check_fields(place: &str, fields: &mut Map<String, Value>) -> Resu
 /// Checks a schema like [`check`].
 #[cfg(feature = "structured")]
 pub(crate) fn check_schema(place: &str, schema: &mut Value) -> Result<()> {
-    match is_too_deep(schema) {
-        true => {
-            level(schema);
-            Err(too_deep(place))
-        }
-        false => Ok(()),
+    if is_too_deep(schema) {
+        level(schema);
+        Err(too_deep(place))
+    } else {
+        Ok(())
     }
 }
 

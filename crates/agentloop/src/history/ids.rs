@@ -87,9 +87,10 @@ impl Taken {
         } else {
             id
         };
-        let chosen = match self.pattern.fits(wanted, self.longest) && !self.ids.contains(wanted) {
-            true => wanted.to_owned(),
-            false => self.replace(wanted),
+        let chosen = if self.pattern.fits(wanted, self.longest) && !self.ids.contains(wanted) {
+            wanted.to_owned()
+        } else {
+            self.replace(wanted)
         };
         self.ids.insert(chosen.clone());
         chosen

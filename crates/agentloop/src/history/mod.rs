@@ -91,10 +91,8 @@ pub(crate) fn prepare<'a>(
         .collect();
     let entries = results::pair(entries, request.strict, &mut warnings)?;
     // In strict mode nothing is moved. The encoder reports what the provider does not take.
-    let mut entries = match request.strict {
-        true => entries,
-        false => shown::place(entries, shows, &mut warnings),
-    };
+    let mut entries =
+        if request.strict { entries } else { shown::place(entries, shows, &mut warnings) };
     if entries.is_empty() {
         return Err(empty(&warnings));
     }

@@ -59,9 +59,10 @@ pub(super) fn pair<'a>(
             }
             None if entry.message.tool_call_id.is_none() => return Err(missing_call_id(entry.at)),
             None => {
-                let what = match calls.is_known(id) {
-                    true => format!("a second result of `{id}`"),
-                    false => format!("a result of `{id}`, which no earlier message calls"),
+                let what = if calls.is_known(id) {
+                    format!("a second result of `{id}`")
+                } else {
+                    format!("a result of `{id}`, which no earlier message calls")
                 };
                 defects.push(Defect { at: entry.at, what, repair: "it is left out" });
             }
@@ -227,9 +228,10 @@ fn order(entries: Vec<Entry<'_>>, rounds: Vec<(usize, Vec<Option<usize>>)>) -> V
         let at = entry.at;
         let round = rounds.next_if(|(entry, _)| *entry == index);
         let results = round.map(|(_, results)| results).unwrap_or_default();
-        let mut ids: Vec<String> = match results.iter().all(Option::is_some) {
-            true => Vec::new(),
-            false => entry.calls().map(|call| call.id.clone()).collect(),
+        let mut ids: Vec<String> = if results.iter().all(Option::is_some) {
+            Vec::new()
+        } else {
+            entry.calls().map(|call| call.id.clone()).collect()
         };
         ordered.push(entry);
         for (number, result) in results.into_iter().enumerate() {

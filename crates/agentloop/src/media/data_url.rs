@@ -87,17 +87,19 @@ impl<'a> DataUrl<'a> {
 
     /// Returns the content in base64.
     pub fn base64(&self) -> Cow<'_, str> {
-        match self.is_base64 {
-            true => Cow::Borrowed(&self.data),
-            false => Cow::Owned(STANDARD.encode(percent::decode(&self.data))),
+        if self.is_base64 {
+            Cow::Borrowed(&self.data)
+        } else {
+            Cow::Owned(STANDARD.encode(percent::decode(&self.data)))
         }
     }
 
     /// Converts it into the content in base64.
     pub(crate) fn into_base64(self) -> Cow<'a, str> {
-        match self.is_base64 {
-            true => self.data,
-            false => Cow::Owned(STANDARD.encode(percent::decode(&self.data))),
+        if self.is_base64 {
+            self.data
+        } else {
+            Cow::Owned(STANDARD.encode(percent::decode(&self.data)))
         }
     }
 
@@ -107,9 +109,10 @@ impl<'a> DataUrl<'a> {
     ///
     /// Fails if it claims to be base64 and is not.
     pub fn bytes(&self) -> Result<Vec<u8>> {
-        match self.is_base64 {
-            true => decoded(&self.data),
-            false => Ok(percent::decode(&self.data).into_owned()),
+        if self.is_base64 {
+            decoded(&self.data)
+        } else {
+            Ok(percent::decode(&self.data).into_owned())
         }
     }
 }

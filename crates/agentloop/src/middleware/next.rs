@@ -1,6 +1,5 @@
 //! The inner part of the stack.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::dispatch::Dispatch;

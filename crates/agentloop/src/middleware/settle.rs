@@ -12,11 +12,7 @@ use crate::stream::ChatStream;
 
 /// Reads a complete response to its end. If it is cut off it can still be retried, because its caller has seen nothing of it.
 pub(super) async fn read_to_end(stream: ChatStream) -> Result<ChatStream> {
-    match stream.is_whole() {
-        true => Ok(stream),
-        // Boxed, so the future of a call whose response has already arrived does not reserve space for it.
-        false => Box::pin(read(stream)).await,
-    }
+    if stream.is_whole() { Ok(stream) } else { Box::pin(read(stream)).await }
 }
 
 async fn read(mut stream: ChatStream) -> Result<ChatStream> {

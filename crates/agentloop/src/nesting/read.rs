@@ -129,9 +129,10 @@ impl<'de> DeserializeSeed<'de> for Tree<'_> {
         }
         // Skipped without recursion: the text may be deeper than the stack.
         let raw: &'de RawValue = serde::Deserialize::deserialize(deserializer)?;
-        match raw.get().starts_with(['{', '[']) {
-            true => Ok(Value::String(raw.get().to_owned())),
-            false => serde_json::from_str(raw.get()).map_err(D::Error::custom),
+        if raw.get().starts_with(['{', '[']) {
+            Ok(Value::String(raw.get().to_owned()))
+        } else {
+            serde_json::from_str(raw.get()).map_err(D::Error::custom)
         }
     }
 }

@@ -31,12 +31,13 @@ impl ReportedCost {
             total_cost: &'a RawValue,
         }
         let Some(raw) = raw.map(RawValue::get) else { return Self::Absent };
-        let text = match raw.starts_with('{') {
-            true => match serde_json::from_str::<Total<'_>>(raw) {
+        let text = if raw.starts_with('{') {
+            match serde_json::from_str::<Total<'_>>(raw) {
                 Ok(total) => total.total_cost.get(),
                 Err(_) => return Self::Absent,
-            },
-            false => raw,
+            }
+        } else {
+            raw
         };
         match text.trim_matches('"') {
             "" | "null" => Self::Absent,

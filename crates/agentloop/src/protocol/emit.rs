@@ -207,18 +207,14 @@ impl Emitter {
             return;
         }
         let made_up;
-        let id = match id.is_empty() {
-            true => {
-                made_up = self.made_up_id(model, created);
-                &made_up
-            }
-            false => id,
+        let id = if id.is_empty() {
+            made_up = self.made_up_id(model, created);
+            &made_up
+        } else {
+            id
         };
         // Without observers of the steps it is not needed a second time.
-        let request_id = match self.quiet {
-            true => self.request_id.take(),
-            false => self.request_id.clone(),
-        };
+        let request_id = if self.quiet { self.request_id.take() } else { self.request_id.clone() };
         if self.fold.start(id, model, &self.provider, created, request_id, self.strategy).is_err() {
             return;
         }
@@ -241,13 +237,12 @@ impl Emitter {
     /// Returns an id for a response to which the provider gave none: unlike all others, unless it has to be the same in
     /// every reading.
     fn made_up_id(&self, model: &str, created: Option<i64>) -> String {
-        let unique = match self.reproducible {
-            true => {
-                let created = created.unwrap_or_default().to_le_bytes();
-                let known = [self.provider.as_bytes(), &[0], model.as_bytes(), &created];
-                known.into_iter().fold(hash::FNV64, hash::fnv64)
-            }
-            false => hash::random(),
+        let unique = if self.reproducible {
+            let created = created.unwrap_or_default().to_le_bytes();
+            let known = [self.provider.as_bytes(), &[0], model.as_bytes(), &created];
+            known.into_iter().fold(hash::FNV64, hash::fnv64)
+        } else {
+            hash::random()
         };
         format!("resp_{unique:016x}")
     }

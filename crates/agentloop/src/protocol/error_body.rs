@@ -80,9 +80,10 @@ pub(crate) fn of_list(provider: &str, data: &[u8]) -> Error {
 
 /// Returns the error of a stream that ended before the provider signalled its end.
 pub(crate) fn cut_off(began: bool) -> Error {
-    let message = match began {
-        true => "the stream ended before the response was complete",
-        false => "the stream is empty",
+    let message = if began {
+        "the stream ended before the response was complete"
+    } else {
+        "the stream is empty"
     };
     Error::new(ErrorKind::IncompleteStream, message)
 }

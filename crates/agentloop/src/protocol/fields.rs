@@ -138,10 +138,8 @@ impl<'a> Fields<'a> {
         name: Cow<'a, str>,
         map: &mut A,
     ) -> Result<(), A::Error> {
-        let field = match is_read(&name) {
-            true => map.next_value_seed(Text)?,
-            false => Field::Raw(map.next_value()?),
-        };
+        let field =
+            if is_read(&name) { map.next_value_seed(Text)? } else { Field::Raw(map.next_value()?) };
         if self.entries.len() >= FEW {
             room::take(size_of::<Entry<'_>>())?;
         }

@@ -194,9 +194,10 @@ pub(crate) fn decode_list(provider: &Provider, query: &str, body: &[u8]) -> Resu
     let list = ["data", "files"].iter().find_map(|name| value.get(name)?.as_array());
     let Some(list) = list else {
         // A list without files has no field.
-        return match value.as_object().is_some_and(|fields| fields.is_empty()) {
-            true => Ok(FilePage::default()),
-            false => Err(unreadable(provider, body, "a list of files")),
+        return if value.as_object().is_some_and(|fields| fields.is_empty()) {
+            Ok(FilePage::default())
+        } else {
+            Err(unreadable(provider, body, "a list of files"))
         };
     };
     let files = list.iter().filter_map(|file| read(provider, file)).collect();

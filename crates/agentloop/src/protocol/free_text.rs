@@ -9,10 +9,7 @@ use std::borrow::Cow;
 pub(crate) fn piece(text: &str, is_first: bool) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     let inside = quoted.strip_suffix('"').unwrap_or(&quoted);
-    match is_first {
-        true => inside.to_owned(),
-        false => inside.strip_prefix('"').unwrap_or(inside).to_owned(),
-    }
+    if is_first { inside.to_owned() } else { inside.strip_prefix('"').unwrap_or(inside).to_owned() }
 }
 
 /// Returns the end of the JSON string.

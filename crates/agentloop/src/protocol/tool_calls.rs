@@ -209,12 +209,11 @@ impl ToolCalls {
         }
         let call = &mut self.calls[at];
         let written;
-        let arguments = match call.is_custom && !arguments.is_empty() {
-            true => {
-                written = free_text::piece(arguments, call.argument_bytes == 0);
-                &written
-            }
-            false => arguments,
+        let arguments = if call.is_custom && !arguments.is_empty() {
+            written = free_text::piece(arguments, call.argument_bytes == 0);
+            &written
+        } else {
+            arguments
         };
         call.argument_bytes += arguments.len();
         check_arguments(call.argument_bytes)?;

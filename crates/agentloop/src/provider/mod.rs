@@ -22,7 +22,6 @@ pub(crate) mod transport;
 pub(crate) mod urls;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;

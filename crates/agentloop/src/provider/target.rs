@@ -1,7 +1,6 @@
 //! A provider and one of its models, with what calls need to know about the two.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use http::{HeaderMap, HeaderName, HeaderValue};

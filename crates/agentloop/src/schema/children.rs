@@ -86,9 +86,10 @@ impl Walk<'_> {
             self.lose(path, &format!("`{name}` is required but not described"));
             self.narrowed |= self.dialect.closes();
         }
-        let required: Vec<&str> = match strict {
-            true => converted.keys().map(String::as_str).collect(),
-            false => required.into_iter().filter(|name| converted.contains_key(*name)).collect(),
+        let required: Vec<&str> = if strict {
+            converted.keys().map(String::as_str).collect()
+        } else {
+            required.into_iter().filter(|name| converted.contains_key(*name)).collect()
         };
         if strict || !required.is_empty() {
             out.insert("required".to_owned(), json!(required));

@@ -86,14 +86,11 @@ pub(super) fn union(mut node: Map<String, Value>, branches: Vec<Value>) -> Value
         only.extend(node);
         return Value::Object(only);
     }
-    match branches.is_empty() {
-        true => {
-            node.insert("type".to_owned(), "NULL".into());
-            node.remove("nullable");
-        }
-        false => {
-            node.insert("anyOf".to_owned(), Value::Array(branches));
-        }
+    if branches.is_empty() {
+        node.insert("type".to_owned(), "NULL".into());
+        node.remove("nullable");
+    } else {
+        node.insert("anyOf".to_owned(), Value::Array(branches));
     }
     Value::Object(node)
 }

@@ -53,9 +53,10 @@ impl Transport for Canned {
             { "index": 0, "finish_reason": reason }
         ] });
         body["choices"][0][name] = said;
-        let (body, kind) = match streamed {
-            true => (format!("data: {body}\n\ndata: [DONE]\n\n"), "text/event-stream"),
-            false => (body.to_string(), "application/json"),
+        let (body, kind) = if streamed {
+            (format!("data: {body}\n\ndata: [DONE]\n\n"), "text/event-stream")
+        } else {
+            (body.to_string(), "application/json")
         };
         let mut response = Response::new(Body::whole(body));
         response.headers_mut().insert("content-type", HeaderValue::from_static(kind));

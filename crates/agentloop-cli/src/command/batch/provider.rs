@@ -108,10 +108,7 @@ async fn submit_missing(
         group.rows.push(sent);
         group.requests.push(request);
     }
-    match group.rows.is_empty() {
-        true => Ok(()),
-        false => submit(client, group, state, path).await,
-    }
+    if group.rows.is_empty() { Ok(()) } else { submit(client, group, state, path).await }
 }
 
 /// Builds the request of a row, unless the row was sent before.
@@ -155,10 +152,7 @@ async fn submit(
         Err(error) => {
             if error.status().is_some_and(is_refusal) {
                 state.parts.pop();
-                match state.parts.is_empty() {
-                    true => State::remove(path)?,
-                    false => state.write(path)?,
-                }
+                if state.parts.is_empty() { State::remove(path)? } else { state.write(path)? }
             }
             Err(error.into())
         }

@@ -78,12 +78,13 @@ async fn look_at(client: &AgentLoop, typed: &Path) -> Result<State, Failure> {
 }
 
 fn check_submitted(state: &State) -> Result<(), Failure> {
-    match state.parts.iter().all(|part| part.batch.id.is_some()) {
-        true => Ok(()),
-        false => Err(Failure::input_with_hint(
+    if state.parts.iter().all(|part| part.batch.id.is_some()) {
+        Ok(())
+    } else {
+        Err(Failure::input_with_hint(
             "some rows were not submitted",
             "repeat the command `agentloop batch` with --resume, which submits them",
-        )),
+        ))
     }
 }
 
@@ -149,9 +150,10 @@ async fn cancel(client: &AgentLoop, typed: &Path) -> Result<(), Failure> {
     let mut output = Output::new();
     for part in &state.parts {
         let status = client.batches().status(&part.batch).await?;
-        let status: BatchStatus = match status.state.is_final() {
-            true => status,
-            false => client.batches().cancel(&part.batch).await?,
+        let status: BatchStatus = if status.state.is_final() {
+            status
+        } else {
+            client.batches().cancel(&part.batch).await?
         };
         output.write_document(&status)?;
     }

@@ -87,9 +87,10 @@ impl State {
         if state.version != VERSION {
             return Err(wrong(format!("its version is {}, not {VERSION}", state.version)));
         }
-        match state.parts.iter().all(|part| part.batch.len() == part.rows.len()) {
-            true => Ok(state),
-            false => Err(wrong("a batch does not have as many requests as rows".to_owned())),
+        if state.parts.iter().all(|part| part.batch.len() == part.rows.len()) {
+            Ok(state)
+        } else {
+            Err(wrong("a batch does not have as many requests as rows".to_owned()))
         }
     }
 

@@ -43,9 +43,12 @@ impl Attachments {
             (&self.videos, ContentPart::video_url, ContentPart::video_path),
         ];
         let parts = kinds.into_iter().flat_map(|(locations, from_url, from_path)| {
-            locations.iter().map(move |location| match is_url(location) {
-                true => Ok(from_url(location.clone())),
-                false => from_path(location.clone()),
+            locations.iter().map(move |location| {
+                if is_url(location) {
+                    Ok(from_url(location.clone()))
+                } else {
+                    from_path(location.clone())
+                }
             })
         });
         parts.collect()

@@ -102,10 +102,10 @@ pub(super) fn strategy_parser() -> impl TypedValueParser<Value = OutputStrategy>
 
 /// Parses a schema, or reads it from a file.
 pub(in crate::command) fn parse_schema(text: &str) -> Result<Value, String> {
-    let json = match text.trim_start().starts_with('{') {
-        true => text.to_owned(),
-        false => std::fs::read_to_string(text)
-            .map_err(|error| format!("cannot read the file: {error}"))?,
+    let json = if text.trim_start().starts_with('{') {
+        text.to_owned()
+    } else {
+        std::fs::read_to_string(text).map_err(|error| format!("cannot read the file: {error}"))?
     };
     serde_json::from_str(&json).map_err(|error| format!("the schema is not JSON: {error}"))
 }

@@ -140,13 +140,12 @@ impl Args {
         if !has_text && attachments.is_empty() && context.is_empty() {
             return if prompt.is_needed { Err(input::missing_prompt()) } else { Ok(()) };
         }
-        request.messages.push(match attachments.is_empty() && context.is_empty() {
-            true => ChatMessage::user(prompt.text),
-            false => {
-                let text = has_text.then(|| ContentPart::text(prompt.text));
-                let parts = context.into_parts().into_iter().chain(text).chain(attachments);
-                ChatMessage::user(parts.collect::<Vec<_>>())
-            }
+        request.messages.push(if attachments.is_empty() && context.is_empty() {
+            ChatMessage::user(prompt.text)
+        } else {
+            let text = has_text.then(|| ContentPart::text(prompt.text));
+            let parts = context.into_parts().into_iter().chain(text).chain(attachments);
+            ChatMessage::user(parts.collect::<Vec<_>>())
         });
         Ok(())
     }
@@ -155,9 +154,10 @@ impl Args {
     fn read_request(&self) -> Result<ChatRequest, Failure> {
         let Some(path) = self.request.as_deref() else { return Ok(ChatRequest::default()) };
         let name = if path == Path::new("-") { "stdin".into() } else { path.to_string_lossy() };
-        let bytes = match path == Path::new("-") {
-            true => input::read_bytes()?,
-            false => files::read_at_most(path, MAX_SAVED_BYTES)?,
+        let bytes = if path == Path::new("-") {
+            input::read_bytes()?
+        } else {
+            files::read_at_most(path, MAX_SAVED_BYTES)?
         };
         if bytes.trim_ascii().is_empty() {
             let message = format!("--request: {name} is empty; expected a ChatRequest as JSON");

@@ -208,9 +208,10 @@ pub(super) async fn tool_call(subject: &mut Subject) -> Outcome {
         request.messages.push(ChatMessage::tool(&call.id, "7 degrees, rain").with_name(&call.name));
     }
     let response = subject.chat(request).await?;
-    match response.text().trim().is_empty() && calls_of(&response).is_empty() {
-        true => fail("a response to the result", "no text"),
-        false => pass(format!("get_weather({}), then {}", call.arguments, quote(&response.text()))),
+    if response.text().trim().is_empty() && calls_of(&response).is_empty() {
+        fail("a response to the result", "no text")
+    } else {
+        pass(format!("get_weather({}), then {}", call.arguments, quote(&response.text())))
     }
 }
 

@@ -167,10 +167,7 @@ fn show_bill(stage: &Stage, talk: &mut Talk) -> Result<(), Failure> {
         "the providers billed {} prompt and {} completion tokens",
         billed.0, billed.1
     ))?;
-    talk.note(match counted == billed {
-        true => "the figures are the same",
-        false => "the figures differ",
-    })?;
+    talk.note(if counted == billed { "the figures are the same" } else { "the figures differ" })?;
     talk.note(&format!(
         "`{BROKEN}` billed {} completion tokens for its truncated responses, received or not",
         stage.billed_truncated()

@@ -67,13 +67,12 @@ impl Talk {
         after: &str,
     ) -> Result<(), Failure> {
         self.output.write_text(before)?;
-        match self.is_styled && !style.is_empty() {
-            true => {
-                self.output.write_text(&format!("\x1b[{style}m"))?;
-                self.output.write_untrusted(text)?;
-                self.output.write_text("\x1b[0m")?;
-            }
-            false => self.output.write_untrusted(text)?,
+        if self.is_styled && !style.is_empty() {
+            self.output.write_text(&format!("\x1b[{style}m"))?;
+            self.output.write_untrusted(text)?;
+            self.output.write_text("\x1b[0m")?;
+        } else {
+            self.output.write_untrusted(text)?;
         }
         self.output.write_text(after)?;
         Ok(self.output.flush()?)

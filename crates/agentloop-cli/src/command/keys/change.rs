@@ -33,9 +33,10 @@ pub(super) async fn create(args: &Create, setup: &Setup) -> Result<(), Failure> 
     let name = key.name.clone();
     database.create_key(key).await?;
     let mut output = Output::new();
-    match args.json {
-        true => output.write_document(&json!({ "name": name, "key": value.expose() }))?,
-        false => output.write_line(value.expose())?,
+    if args.json {
+        output.write_document(&json!({ "name": name, "key": value.expose() }))?;
+    } else {
+        output.write_line(value.expose())?;
     }
     output.flush()?;
     setup.notes.print_note(&format!(
@@ -99,9 +100,10 @@ impl Settings {
 fn check(key: &KeyRecord) -> Result<(), Failure> {
     key.check()?;
     let now = store::now() / 1_000;
-    match key.expires.is_some_and(|end| i64::try_from(end).is_ok_and(|end| end <= now)) {
-        true => Err(Failure::input("the day of --expires is over, so the key would not be valid")),
-        false => Ok(()),
+    if key.expires.is_some_and(|end| i64::try_from(end).is_ok_and(|end| end <= now)) {
+        Err(Failure::input("the day of --expires is over, so the key would not be valid"))
+    } else {
+        Ok(())
     }
 }
 

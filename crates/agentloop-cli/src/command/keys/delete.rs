@@ -26,9 +26,10 @@ pub(super) async fn forget(name: &str, yes: bool, setup: &Setup) -> Result<(), F
     let keys = database.load_keys().await?.keys;
     let is_active = keys.iter().any(|key| key.name == name && key.revoked_ms.is_none());
     if is_active || has_configured_key(name, setup) {
-        let hint = match is_active {
-            true => format!("revoke it first: `agentloop keys revoke {name}`"),
-            false => format!("remove [gateway.keys.{name}] from agentloop.toml first"),
+        let hint = if is_active {
+            format!("revoke it first: `agentloop keys revoke {name}`")
+        } else {
+            format!("remove [gateway.keys.{name}] from agentloop.toml first")
         };
         return Err(Failure::input_with_hint(format!("the key `{name}` is in use"), hint));
     }

@@ -99,8 +99,5 @@ pub(crate) fn describe_limits(limits: &Limits) -> [String; 2] {
 }
 
 fn join(words: &[String]) -> String {
-    match words.is_empty() {
-        true => "-".to_owned(),
-        false => words.join(", "),
-    }
+    if words.is_empty() { "-".to_owned() } else { words.join(", ") }
 }

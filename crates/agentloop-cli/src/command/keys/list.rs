@@ -81,9 +81,10 @@ pub(super) async fn run(json: bool, setup: &Setup) -> Result<(), Failure> {
     };
     let document = Document { providers, gateway };
     let mut output = Output::new();
-    match json {
-        true => output.write_document(&document)?,
-        false => write(&document, setup, &mut output)?,
+    if json {
+        output.write_document(&document)?;
+    } else {
+        write(&document, setup, &mut output)?;
     }
     Ok(output.flush()?)
 }
@@ -109,9 +110,8 @@ async fn clients(setup: &Setup) -> Result<Vec<ClientKey>, Failure> {
 fn write(document: &Document, setup: &Setup, output: &mut Output) -> Result<(), Failure> {
     let is_terminal = output.is_terminal();
     // In a pipe every line begins with the kind of the key.
-    let row = |kind: &str, cells: Vec<String>| match is_terminal {
-        true => cells,
-        false => std::iter::once(kind.to_owned()).chain(cells).collect(),
+    let row = |kind: &str, cells: Vec<String>| {
+        if is_terminal { cells } else { std::iter::once(kind.to_owned()).chain(cells).collect() }
     };
     let mut providers = Table::new(["PROVIDER", "KEY FROM"]);
     for key in &document.providers {

@@ -46,20 +46,22 @@ pub(super) async fn remove(provider: &str, setup: &Setup) -> Result<(), Failure>
         .is_ok_and(|keys| keys.iter().any(|key| key.name == provider && key.revoked_ms.is_none()));
     Err(Failure::input_with_hint(
         format!("no key of {provider} is stored"),
-        match is_client {
-            true => format!(
+        if is_client {
+            format!(
                 "`{provider}` is a key of the gateway's clients: `agentloop keys revoke {provider}`"
-            ),
-            false => "`agentloop keys` lists the keys and where they come from".to_owned(),
+            )
+        } else {
+            "`agentloop keys` lists the keys and where they come from".to_owned()
         },
     ))
 }
 
 /// Returns the usual error if the provider is not known.
 pub(crate) fn check_provider(name: &str, client: &AgentLoop) -> Result<(), Failure> {
-    match client.providers().any(|provider| provider.name == name) {
-        true => Ok(()),
-        false => Ok(client.base_url(name).map(drop)?),
+    if client.providers().any(|provider| provider.name == name) {
+        Ok(())
+    } else {
+        Ok(client.base_url(name).map(drop)?)
     }
 }
 

@@ -8,11 +8,10 @@ use crate::store::Conversation;
 
 pub(super) fn export(args: &Export) -> Result<(), Failure> {
     let store = super::open()?;
-    let talks: Vec<Conversation> = match args.all {
-        true => store.list_before(i64::MAX)?,
-        false => {
-            args.conversations.iter().map(|word| store.find(word)).collect::<Result<_, _>>()?
-        }
+    let talks: Vec<Conversation> = if args.all {
+        store.list_before(i64::MAX)?
+    } else {
+        args.conversations.iter().map(|word| store.find(word)).collect::<Result<_, _>>()?
     };
     let mut output = Output::new();
     for (number, talk) in talks.iter().enumerate() {

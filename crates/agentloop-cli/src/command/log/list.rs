@@ -78,10 +78,7 @@ fn show_hit(output: &mut Output, hit: &Hit, role: &str, columns: usize) -> Resul
     let talk = &hit.conversation;
     let head = format!("{}  {}  {}", talk.id, format_age(talk.updated), title(talk));
     output.write_line(&width::shorten(&printable::escape_line(&head), columns))?;
-    let (bold, plain) = match terminal::has_colors() {
-        true => ("\x1b[1m", "\x1b[0m"),
-        false => ("", ""),
-    };
+    let (bold, plain) = if terminal::has_colors() { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
     // The marks are control characters, which escaping changes: the text between them is escaped piece by piece.
     let mut line = format!("  {role}: ");
     for piece in hit.snippet.split_inclusive([FOUND.0, FOUND.1]) {

@@ -12,11 +12,10 @@ use crate::files;
 pub(super) fn save(request: &ChatRequest, file: &str) -> Result<(), Failure> {
     let path = Path::new(file);
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    let text = match is_json {
-        true => {
-            serde_json::to_string_pretty(request).map_err(|error| Failure::file(path, error))?
-        }
-        false => to_markdown(request),
+    let text = if is_json {
+        serde_json::to_string_pretty(request).map_err(|error| Failure::file(path, error))?
+    } else {
+        to_markdown(request)
     };
     let mut created = files::create(path).map_err(|error| Failure::file(path, error))?;
     created.write_all(text.as_bytes()).map_err(|error| Failure::file(path, error))

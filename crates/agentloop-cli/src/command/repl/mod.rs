@@ -161,9 +161,12 @@ impl<'a> Talk<'a> {
             Command::Image(paths) => {
                 let parts: agentloop::Result<Vec<ContentPart>> = paths
                     .iter()
-                    .map(|path| match path.contains("://") {
-                        true => Ok(ContentPart::image_url(path.clone())),
-                        false => ContentPart::image_path(path),
+                    .map(|path| {
+                        if path.contains("://") {
+                            Ok(ContentPart::image_url(path.clone()))
+                        } else {
+                            ContentPart::image_path(path)
+                        }
                     })
                     .collect();
                 let count = self.session.attach(parts?);
@@ -171,20 +174,22 @@ impl<'a> Talk<'a> {
             }
             Command::Tools(names) if names.is_empty() => self.list_tools(),
             Command::Tools(names) => self.change_tools(&names).await?,
-            Command::Retry => match self.session.retry() {
-                true => {
+            Command::Retry => {
+                if self.session.retry() {
                     self.forget()?;
                     self.send().await?;
+                } else {
+                    notes.print_note("there is no prompt to send again");
                 }
-                false => notes.print_note("there is no prompt to send again"),
-            },
-            Command::Undo => match self.session.undo() {
-                true => {
+            }
+            Command::Undo => {
+                if self.session.undo() {
                     self.forget()?;
                     notes.print_note("the last prompt and its response are removed");
+                } else {
+                    notes.print_note("there is no prompt to remove");
                 }
-                false => notes.print_note("there is no prompt to remove"),
-            },
+            }
             Command::Cost => notes.print_note(&self.session.describe_cost()),
             Command::Save(file) => {
                 export::save(&self.session.request, &file)?;

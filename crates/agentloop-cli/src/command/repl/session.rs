@@ -43,12 +43,11 @@ impl Session {
     pub(super) fn push_prompt(&mut self, text: String) {
         self.starts.push(self.request.messages.len());
         let parts = std::mem::take(&mut self.parts);
-        self.request.messages.push(match parts.is_empty() {
-            true => ChatMessage::user(text),
-            false => {
-                let parts = parts.into_iter().chain([ContentPart::text(text)]);
-                ChatMessage::user(parts.collect::<Vec<_>>())
-            }
+        self.request.messages.push(if parts.is_empty() {
+            ChatMessage::user(text)
+        } else {
+            let parts = parts.into_iter().chain([ContentPart::text(text)]);
+            ChatMessage::user(parts.collect::<Vec<_>>())
         });
     }
 

@@ -195,10 +195,7 @@ impl<J: Job> Engine<J> {
                 }
             }
             if self.running.is_empty() {
-                return match has_more {
-                    false => Ok(()),
-                    true => Err(self.describe_budget(output)),
-                };
+                return if !has_more { Ok(()) } else { Err(self.describe_budget(output)) };
             }
             tokio::select! {
                 biased;

@@ -66,9 +66,10 @@ impl Progress {
         let seconds = elapsed.as_secs_f64();
         if ended > 0 && seconds > 0.0 {
             let rate = ended as f64 / seconds;
-            words.push(match rate >= 1.0 {
-                true => format!("{rate:.1}/s"),
-                false => format!("{:.1}/min", rate * 60.0),
+            words.push(if rate >= 1.0 {
+                format!("{rate:.1}/s")
+            } else {
+                format!("{:.1}/min", rate * 60.0)
             });
             if left > 0 {
                 words.push(format!("{} left", format_seconds(left as f64 / rate)));

@@ -216,10 +216,7 @@ impl Results {
         }
         let To::File { file, path, .. } = &self.to else { return Ok(()) };
         file.sync_all().map_err(|error| Failure::file(path, error))?;
-        match is_complete && self.next.is_some() {
-            true => sort_lines(path),
-            false => Ok(()),
-        }
+        if is_complete && self.next.is_some() { sort_lines(path) } else { Ok(()) }
     }
 
     fn write_text(&mut self, text: &str) -> Result<(), Failure> {

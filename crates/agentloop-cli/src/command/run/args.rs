@@ -101,9 +101,10 @@ impl ToolArgs {
 
     /// Returns the names of tools, groups and patterns: those that were chosen, else `default_tools` of the configuration.
     fn words<'a>(&'a self, config: &'a ToolsConfig) -> &'a [String] {
-        match self.no_tools || !self.tools.is_empty() || !self.servers.is_empty() {
-            true => &self.tools,
-            false => &config.default_tools,
+        if self.no_tools || !self.tools.is_empty() || !self.servers.is_empty() {
+            &self.tools
+        } else {
+            &config.default_tools
         }
     }
 
@@ -128,15 +129,17 @@ impl ToolArgs {
         }
         // Without this, the default tools would be used again when the last tool is disabled.
         self.no_tools = self.tools.is_empty() && self.servers.is_empty();
-        match self.tools.len() + self.servers.len() < before {
-            true => Ok(()),
-            false => Err(Failure::input_with_hint(
+        if self.tools.len() + self.servers.len() < before {
+            Ok(())
+        } else {
+            Err(Failure::input_with_hint(
                 format!("`{}` is not enabled by this name", printable::escape_name(name)),
-                match self.tools.is_empty() {
-                    true => "no tools are enabled".to_owned(),
-                    false => format!("enabled: {}", self.tools.join(", ")),
+                if self.tools.is_empty() {
+                    "no tools are enabled".to_owned()
+                } else {
+                    format!("enabled: {}", self.tools.join(", "))
                 },
-            )),
+            ))
         }
     }
 
@@ -184,9 +187,10 @@ impl ToolArgs {
         }
         // URLs and commands may contain keys, which must not appear in a log.
         for server in &self.servers {
-            match config.servers.contains_key(server) {
-                true => command.push_str(&format!(" --mcp {server}")),
-                false => command.push_str(" --mcp …"),
+            if config.servers.contains_key(server) {
+                command.push_str(&format!(" --mcp {server}"));
+            } else {
+                command.push_str(" --mcp …");
             }
         }
         command

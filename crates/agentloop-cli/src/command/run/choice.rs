@@ -52,11 +52,12 @@ impl Choice {
             choice.add(word.trim(), config, &mut Vec::new(), notes)?;
         }
         for server in servers {
-            match config.servers.contains_key(server.trim()) {
-                true => choice.add_server(server.trim(), None, config)?,
-                false => choice
+            if config.servers.contains_key(server.trim()) {
+                choice.add_server(server.trim(), None, config)?;
+            } else {
+                choice
                     .servers
-                    .push(ChosenServer { place: Place::Typed(server.clone()), tools: None }),
+                    .push(ChosenServer { place: Place::Typed(server.clone()), tools: None });
             }
         }
         Ok(choice)
@@ -195,9 +196,10 @@ pub(super) fn warn_unmatched<'a>(
     notes: Notes,
 ) {
     let names: Vec<_> = names.map(escape_name).collect();
-    let known = match names.is_empty() {
-        true => "there are none".to_owned(),
-        false => format!("there are: {}", names.join(", ")),
+    let known = if names.is_empty() {
+        "there are none".to_owned()
+    } else {
+        format!("there are: {}", names.join(", "))
     };
     let pattern = escape_name(pattern);
     notes.print_warning(&format!("{option}`{pattern}` matches no tool; {known}"));

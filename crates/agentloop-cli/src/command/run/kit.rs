@@ -182,12 +182,13 @@ impl Kit {
         let message = format!("{option}{}: the run does not have this tool", escape_name(name));
         let names: Vec<_> =
             self.tools.iter().map(|offered| escape_name(offered.tool.name())).collect();
-        match names.is_empty() {
-            true => Failure::input_with_hint(message, "add tools with --tool NAME or --mcp"),
-            false => Failure::input_with_hint(
+        if names.is_empty() {
+            Failure::input_with_hint(message, "add tools with --tool NAME or --mcp")
+        } else {
+            Failure::input_with_hint(
                 message,
                 format!("the tools of this run are: {}", names.join(", ")),
-            ),
+            )
         }
     }
 }

@@ -53,10 +53,15 @@ impl ToolSource for ChosenTools {
             |offered: &Offered| self.denied.iter().any(|pattern| pattern.matches(offered));
         let offered = self.offered().into_iter();
         offered
-            .map(|offered| match is_denied(&offered) {
-                true => offered.tool.policy(Policy::Deny),
-                false => offered.tool,
-            })
+            .map(
+                |offered| {
+                    if is_denied(&offered) {
+                        offered.tool.policy(Policy::Deny)
+                    } else {
+                        offered.tool
+                    }
+                },
+            )
             .collect()
     }
 }

@@ -98,10 +98,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         _ => None,
     };
     if let Some(claim) = claim {
-        match has_progress {
-            true => claim.end(setup),
-            false => claim.restore(recorder.is_enabled(), setup)?,
-        }
+        if has_progress { claim.end(setup) } else { claim.restore(recorder.is_enabled(), setup)? }
     }
     if format == Format::Json {
         result::print_result(&outcome, &args.output)?;

@@ -154,9 +154,10 @@ impl Show {
             _ => "did not run",
         };
         let has_run = result.attempts > 0;
-        let time = match has_run {
-            true => format!(" in {}", format_duration(Duration::from_millis(result.elapsed_ms))),
-            false => String::new(),
+        let time = if has_run {
+            format!(" in {}", format_duration(Duration::from_millis(result.elapsed_ms)))
+        } else {
+            String::new()
         };
         let output = result.output.to_text();
         // Output that the library wrote starts with the status, which is already in the message.

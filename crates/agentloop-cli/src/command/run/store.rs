@@ -80,9 +80,10 @@ pub(super) fn check_writable(path: &Path) -> Result<(), Failure> {
         });
     }
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    match folder.is_none_or(Path::is_dir) {
-        true => Ok(()),
-        false => Err(Failure::input(format!("cannot write {name}: its folder does not exist"))),
+    if folder.is_none_or(Path::is_dir) {
+        Ok(())
+    } else {
+        Err(Failure::input(format!("cannot write {name}: its folder does not exist")))
     }
 }
 

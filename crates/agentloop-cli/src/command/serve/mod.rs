@@ -130,10 +130,7 @@ fn build_state(client: &AgentLoop, config: &GatewayConfig) -> agentloop::Result<
 }
 
 fn recorders(args: &Args, config: &GatewayConfig) -> Vec<Arc<dyn Recorder>> {
-    let usual = match std::io::stderr().is_terminal() {
-        true => GatewayLog::Text,
-        false => GatewayLog::Json,
-    };
+    let usual = if std::io::stderr().is_terminal() { GatewayLog::Text } else { GatewayLog::Json };
     let form = args.log.map(Into::into).or(config.log).unwrap_or(usual);
     match form {
         GatewayLog::Off => Vec::new(),

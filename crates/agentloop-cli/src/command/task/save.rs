@@ -31,13 +31,16 @@ impl Place {
     pub(crate) fn of(option: Option<&Path>) -> Result<Self, Failure> {
         match option {
             None => Ok(Self::New),
-            Some(path) if path == Path::new("-") => match io::stdout().is_terminal() {
-                true => Err(Failure::input_with_hint(
-                    "stdout is a terminal, which cannot show these bytes",
-                    "name a file with --output, or redirect stdout to a file or a program",
-                )),
-                false => Ok(Self::Stdout),
-            },
+            Some(path) if path == Path::new("-") => {
+                if io::stdout().is_terminal() {
+                    Err(Failure::input_with_hint(
+                        "stdout is a terminal, which cannot show these bytes",
+                        "name a file with --output, or redirect stdout to a file or a program",
+                    ))
+                } else {
+                    Ok(Self::Stdout)
+                }
+            }
             Some(path) => {
                 files::check_output(path).map_err(|error| Failure::file(path, error))?;
                 Ok(Self::File(path.to_owned()))

@@ -36,10 +36,7 @@ impl Row {
                 Source::Program => "program".to_owned(),
                 Source::Server { name, .. } => format!("MCP server {name}"),
             },
-            approval: match kit.asks(offered) {
-                true => "asks",
-                false => "allowed",
-            },
+            approval: if kit.asks(offered) { "asks" } else { "allowed" },
             description: definition.description.clone().unwrap_or_default(),
             parameters: definition.parameters.clone().unwrap_or_default(),
         }
@@ -100,17 +97,15 @@ pub(super) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
         rows.push(Row::other(name.clone(), "group", members.join(", ")));
     }
     for (name, server) in config.servers.iter().filter(|(name, _)| !servers.contains(name)) {
-        let about = match server.enabled {
-            true => format!("not started; `agentloop tools --mcp {name}` lists its tools"),
-            false => "disabled".to_owned(),
+        let about = if server.enabled {
+            format!("not started; `agentloop tools --mcp {name}` lists its tools")
+        } else {
+            "disabled".to_owned()
         };
         rows.push(Row::other(format!("{name}:*"), "MCP server", about));
     }
     print(rows, args.json)?;
-    match has_failed {
-        true => Err(Failure::Shown),
-        false => Ok(()),
-    }
+    if has_failed { Err(Failure::Shown) } else { Ok(()) }
 }
 
 pub(super) fn print(rows: Vec<Row>, is_json: bool) -> Result<(), Failure> {

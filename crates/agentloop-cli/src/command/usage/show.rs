@@ -76,10 +76,9 @@ fn write_table(
     total: &UsageSum,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let names = sums.iter().map(|sum| match sum.group.is_empty() {
-        true => "(none)".to_owned(),
-        false => sum.group.clone(),
-    });
+    let names = sums
+        .iter()
+        .map(|sum| if sum.group.is_empty() { "(none)".to_owned() } else { sum.group.clone() });
     let names = names.chain(["total".to_owned()]);
     let sums = sums.iter().chain([total]);
     let head = ["COST", "CALLS", "PROMPT", "CACHED", "RESPONSE", "INCOMPLETE"].map(str::to_owned);

@@ -221,9 +221,10 @@ impl Reader<'_> {
         let marker = rest.chars().next().unwrap_or('*');
         let length = run_length(rest, marker);
         let Some(next) = rest[length..].chars().next() else {
-            return match self.is_complete || length > MAX_RUN {
-                true => self.show_plain(rest, length, sink),
-                false => Found::Undecided { any: true },
+            return if self.is_complete || length > MAX_RUN {
+                self.show_plain(rest, length, sink)
+            } else {
+                Found::Undecided { any: true }
             };
         };
         let before = self.before(at);

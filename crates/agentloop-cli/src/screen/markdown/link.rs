@@ -29,9 +29,8 @@ pub(super) enum Read<'a> {
 
 /// Reads the link or the image at the start of a text.
 pub(super) fn read(text: &str, is_complete: bool, max_span: usize) -> Read<'_> {
-    let later = |end: usize| match !is_complete && end < 2 * max_span {
-        true => Read::Undecided,
-        false => Read::NoLink,
+    let later = |end: usize| {
+        if !is_complete && end < 2 * max_span { Read::Undecided } else { Read::NoLink }
     };
     let bang = usize::from(text.starts_with('!'));
     if !text[bang..].starts_with('[') {

@@ -335,9 +335,10 @@ impl Markdown {
             line.push(&format!("… {}", table.describe()), Style::DIM);
             return line;
         }
-        match self.needs_end {
-            true => Line::new(&self.start.replace('\t', " "), Style::DIM),
-            false => Line::default(),
+        if self.needs_end {
+            Line::new(&self.start.replace('\t', " "), Style::DIM)
+        } else {
+            Line::default()
         }
     }
 

@@ -115,10 +115,7 @@ fn is_rule(text: &str, is_complete: bool) -> Result<bool, Undecided> {
     if text.chars().any(|c| c != marker && c != ' ') {
         return Ok(false);
     }
-    match is_complete {
-        true => Ok(text.matches(marker).count() >= 3),
-        false => Err(MORE),
-    }
+    if is_complete { Ok(text.matches(marker).count() >= 3) } else { Err(MORE) }
 }
 
 /// Returns the length of the marker of a list item, without the space after it.

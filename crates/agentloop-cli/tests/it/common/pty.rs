@@ -81,9 +81,10 @@ impl Setup {
         let size = Winsize { ws_row: self.rows, ws_col: self.columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&terminal, size).unwrap();
         self.command.stdin(open()).stderr(open());
-        match self.is_stdout_piped {
-            true => self.command.stdout(Stdio::null()),
-            false => self.command.stdout(terminal),
+        if self.is_stdout_piped {
+            self.command.stdout(Stdio::null())
+        } else {
+            self.command.stdout(terminal)
         };
         let child = self.command.spawn().unwrap();
         // The command must be the only one that has the terminal open, so that its end can be seen.

@@ -259,9 +259,10 @@ fn models(text: &mut String, provider: &Provider, catalog: &ModelCatalog, when: 
         let _ = write!(
             text,
             "The built-in data lists none of its models. Every name can be used{}.\n\n",
-            match provider.serves.models {
-                true => format!("; `agentloop models {name}` asks the server"),
-                false => String::new(),
+            if provider.serves.models {
+                format!("; `agentloop models {name}` asks the server")
+            } else {
+                String::new()
             }
         );
         return;

@@ -27,7 +27,6 @@ mod task;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 

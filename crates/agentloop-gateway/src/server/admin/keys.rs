@@ -166,9 +166,10 @@ pub(super) async fn revoke(
     name: &str,
 ) -> Result<Response<GatewayBody>, Problem> {
     let now = now_ms();
-    match store.revoke_key(name, now).await? {
-        true => Ok(to_json(StatusCode::OK, &json!({ "name": name, "revokedMs": now }))),
-        false => Err(not_found(name)),
+    if store.revoke_key(name, now).await? {
+        Ok(to_json(StatusCode::OK, &json!({ "name": name, "revokedMs": now })))
+    } else {
+        Err(not_found(name))
     }
 }
 

@@ -52,9 +52,10 @@ pub(super) async fn remove(
     store: &dyn Store,
     name: &str,
 ) -> Result<Response<GatewayBody>, Problem> {
-    match store.remove_team(name).await? {
-        true => Ok(to_json(StatusCode::OK, &json!({ "name": name }))),
-        false => Err(not_found(name)),
+    if store.remove_team(name).await? {
+        Ok(to_json(StatusCode::OK, &json!({ "name": name })))
+    } else {
+        Err(not_found(name))
     }
 }
 

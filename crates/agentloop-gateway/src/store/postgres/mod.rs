@@ -12,7 +12,6 @@ mod tests;
 mod tls;
 mod url;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -42,9 +42,10 @@ impl Conditions {
 
     /// Returns the clause, or nothing if there is no condition.
     pub(super) fn sql(&self) -> String {
-        match self.texts.is_empty() {
-            true => String::new(),
-            false => format!(" WHERE {}", self.texts.join(" AND ")),
+        if self.texts.is_empty() {
+            String::new()
+        } else {
+            format!(" WHERE {}", self.texts.join(" AND "))
         }
     }
 

@@ -105,9 +105,10 @@ fn commit(connection: &mut Connection, group: &mut [Box<dyn Job>], path: &Path) 
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
     // Alone it needs no savepoint, for which SQLite copies every page before it changes: the transaction undoes it.
     if let [job] = group {
-        return match job.run(&transaction, path) {
-            true => transaction.commit().map_err(fail),
-            false => Ok(()),
+        return if job.run(&transaction, path) {
+            transaction.commit().map_err(fail)
+        } else {
+            Ok(())
         };
     }
     for job in group {

@@ -10,7 +10,6 @@ mod schema;
 mod tests;
 mod usage;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;

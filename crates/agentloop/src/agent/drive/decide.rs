@@ -125,11 +125,10 @@ impl Run {
 
     fn describe_unknown_tool(&self, name: &str) -> String {
         let known: Vec<&str> = self.tools.iter().map(Tool::name).take(MAX_NAMES).collect();
-        match known.is_empty() {
-            true => format!("unknown tool `{name}`; no tools are available"),
-            false => {
-                format!("unknown tool `{name}`; the available tools are: {}", known.join(", "))
-            }
+        if known.is_empty() {
+            format!("unknown tool `{name}`; no tools are available")
+        } else {
+            format!("unknown tool `{name}`; the available tools are: {}", known.join(", "))
         }
     }
 

@@ -76,9 +76,10 @@ impl RunState {
         match &decision {
             Decision::AllowWith { arguments } => call.call.arguments.clone_from(arguments),
             Decision::Deny { reason } => {
-                let text = match reason.is_empty() {
-                    true => "denied: this call is not allowed".to_owned(),
-                    false => format!("denied: {reason}"),
+                let text = if reason.is_empty() {
+                    "denied: this call is not allowed".to_owned()
+                } else {
+                    format!("denied: {reason}")
                 };
                 call.result =
                     Some(call.make_result(at, ToolStatus::Denied, ToolOutput::text(text)));
@@ -129,9 +130,10 @@ impl RunState {
             Review::Withhold { reason } => {
                 result.full = None;
                 result.status = ToolStatus::Withheld;
-                result.output = ToolOutput::text(match reason.is_empty() {
-                    true => "withheld: this result may not be shown".to_owned(),
-                    false => format!("withheld: {reason}"),
+                result.output = ToolOutput::text(if reason.is_empty() {
+                    "withheld: this result may not be shown".to_owned()
+                } else {
+                    format!("withheld: {reason}")
                 });
             }
         }

@@ -45,9 +45,10 @@ impl ResultBytes {
     fn limit(&mut self, result: &mut ToolResult) {
         let step = MAX_STEP_RESULT_BYTES.saturating_sub(self.step);
         let run = MAX_RUN_RESULT_BYTES.saturating_sub(self.run);
-        let (left, of, most) = match step <= run {
-            true => (step, "step", MAX_STEP_RESULT_BYTES),
-            false => (run, "run", MAX_RUN_RESULT_BYTES),
+        let (left, of, most) = if step <= run {
+            (step, "step", MAX_STEP_RESULT_BYTES)
+        } else {
+            (run, "run", MAX_RUN_RESULT_BYTES)
         };
         if let Some(short) = truncate::truncate_to_bytes(&result.output, left, of) {
             let message = format!(

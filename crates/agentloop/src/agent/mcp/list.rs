@@ -55,9 +55,10 @@ impl Listing {
                 peer.list_tools(Some(params)).await.map_err(|error| self.list_error(&error))?;
             for tool in page.tools {
                 bytes = bytes.saturating_add(json_bytes(&tool));
-                match found.len() < MCP_MAX_TOOLS && bytes <= MCP_MAX_LIST_BYTES {
-                    true => found.push(tool),
-                    false => left_out.push(tool.name.chars().take(MAX_NAME_CHARS).collect()),
+                if found.len() < MCP_MAX_TOOLS && bytes <= MCP_MAX_LIST_BYTES {
+                    found.push(tool);
+                } else {
+                    left_out.push(tool.name.chars().take(MAX_NAME_CHARS).collect());
                 }
             }
             cursor = page.next_cursor;

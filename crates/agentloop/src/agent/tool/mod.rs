@@ -9,7 +9,6 @@ mod output;
 mod result;
 mod set;
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -365,9 +364,10 @@ fn generate_schema<T: JsonSchema>() -> Value {
         fields.remove("title");
         // `()` and empty structs have no parameters; providers require an object schema for that.
         if fields.get("type").is_none_or(|kind| kind == "null") && !fields.contains_key("$ref") {
-            return match fields.contains_key("anyOf") || fields.contains_key("oneOf") {
-                true => schema,
-                false => no_parameters(),
+            return if fields.contains_key("anyOf") || fields.contains_key("oneOf") {
+                schema
+            } else {
+                no_parameters()
             };
         }
     }

@@ -1,7 +1,5 @@
 //! A file that is uploaded with a request.
 
-use std::fmt;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;

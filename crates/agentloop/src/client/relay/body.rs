@@ -1,6 +1,5 @@
 //! The body of a relayed response.
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 

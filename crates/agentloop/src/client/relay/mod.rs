@@ -254,9 +254,10 @@ impl Inner {
             let message = format!("{name} does not serve {model} in {protocol}");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        Ok(match provider.protocol == request.protocol {
-            true => target,
-            false => self.registry.target_speaking(&target, request.protocol),
+        Ok(if provider.protocol == request.protocol {
+            target
+        } else {
+            self.registry.target_speaking(&target, request.protocol)
         })
     }
 
@@ -365,9 +366,10 @@ fn apply_rules(target: &Target, body: Bytes) -> Result<(Bytes, Vec<Warning>)> {
         Err(_) => return Ok((body, Vec::new())),
     };
     let (warnings, is_changed) = params::apply_to_body(&target.provider, &mut fields);
-    match is_changed {
-        true => Ok((Bytes::from(Value::Object(fields).to_string()), warnings)),
-        false => Ok((body, warnings)),
+    if is_changed {
+        Ok((Bytes::from(Value::Object(fields).to_string()), warnings))
+    } else {
+        Ok((body, warnings))
     }
 }
 

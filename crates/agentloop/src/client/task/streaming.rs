@@ -204,9 +204,10 @@ impl TaskEvents {
                 }
             }
         }
-        self.bytes_without_event = match self.queue.len() > before {
-            true => 0,
-            false => self.bytes_without_event.saturating_add(bytes.len()),
+        self.bytes_without_event = if self.queue.len() > before {
+            0
+        } else {
+            self.bytes_without_event.saturating_add(bytes.len())
         };
         if self.bytes_without_event > MAX_BYTES_WITHOUT_EVENT {
             let message = format!(

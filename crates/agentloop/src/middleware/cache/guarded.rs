@@ -1,6 +1,5 @@
 //! Keeps a store from slowing calls down.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,6 +1,5 @@
 //! Stores responses in memory.
 
-use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;

@@ -14,7 +14,6 @@ mod redis;
 mod store;
 mod value;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 

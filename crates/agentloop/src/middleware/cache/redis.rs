@@ -1,6 +1,5 @@
 //! Stores responses in Redis.
 
-use std::fmt;
 use std::time::Duration;
 
 use ::redis::cmd;

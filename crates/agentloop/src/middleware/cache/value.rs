@@ -41,9 +41,12 @@ pub(super) fn of_chat(response: &ChatResponse) -> Option<Bytes> {
 /// Returns the bytes of an embeddings response, if it has any vectors.
 pub(super) fn of_vectors(response: &EmbedResponse) -> Option<Bytes> {
     let keep = !response.cached && !response.embeddings.is_empty();
-    keep.then(|| match response.raw.is_empty() {
-        true => write(response),
-        false => write(&EmbedResponse { raw: Vec::new(), ..response.clone() }),
+    keep.then(|| {
+        if response.raw.is_empty() {
+            write(response)
+        } else {
+            write(&EmbedResponse { raw: Vec::new(), ..response.clone() })
+        }
     })
     .flatten()
 }

@@ -6,7 +6,6 @@ mod ledger;
 mod priced;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 

@@ -7,7 +7,6 @@ mod cooldown;
 mod predicate;
 mod tried;
 
-use std::fmt;
 use std::sync::Arc;
 
 pub use cooldown::Cooldown;
@@ -122,9 +121,10 @@ impl Fallback {
         let left: Vec<_> =
             all.iter().map(|candidate| self.health.cooling(candidate.target()?)).collect();
         // If all are skipped, the one whose time ends first is tried anyway.
-        let soonest = match left.iter().all(Option::is_some) {
-            true => left.iter().enumerate().min_by_key(|(_, left)| **left).map(|(at, _)| at),
-            false => None,
+        let soonest = if left.iter().all(Option::is_some) {
+            left.iter().enumerate().min_by_key(|(_, left)| **left).map(|(at, _)| at)
+        } else {
+            None
         };
         let chosen = left.iter().zip(all).enumerate().map(|(at, (left, candidate))| match left {
             Some(left) if soonest != Some(at) => Err(candidate.named(

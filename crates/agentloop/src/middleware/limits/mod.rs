@@ -13,7 +13,6 @@ pub(super) mod table;
 mod through;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use bucket::Cost;

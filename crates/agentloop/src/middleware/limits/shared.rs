@@ -1,7 +1,6 @@
 //! Limits that several clients share.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Mutex;
 use std::time::Duration;
 

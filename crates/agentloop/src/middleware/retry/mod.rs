@@ -8,7 +8,6 @@ mod earlier;
 mod jitter;
 mod policy;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 

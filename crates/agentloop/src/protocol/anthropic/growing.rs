@@ -104,9 +104,10 @@ impl Blocks {
         }
         let input = fields.raw("input");
         let fields = fields.into_map().map_err(|error| {
-            let kind = match nesting::is_too_large(&error) {
-                true => ErrorKind::TooLarge,
-                false => ErrorKind::Protocol,
+            let kind = if nesting::is_too_large(&error) {
+                ErrorKind::TooLarge
+            } else {
+                ErrorKind::Protocol
             };
             Error::new(kind, "a block of the response cannot be read as an object")
                 .with_source(error)

@@ -237,9 +237,10 @@ fn join<'a>(
             message.content.0.splice(at..at, blocks);
             message.results += count;
         } else {
-            match message.content.0.is_empty() {
-                true => message.content.0 = blocks,
-                false => message.content.0.extend(blocks),
+            if message.content.0.is_empty() {
+                message.content.0 = blocks;
+            } else {
+                message.content.0.extend(blocks);
             }
         }
     }

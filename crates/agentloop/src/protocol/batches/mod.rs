@@ -93,13 +93,14 @@ impl Input {
         let body: &RawValue = json::read_json(&encoded.body)?;
         self.write(custom_id, body)?;
         self.requests += 1;
-        match self.bytes.len() <= MAX_BATCH_INPUT_BYTES {
-            true => Ok(()),
-            false => Err(Error::new(
+        if self.bytes.len() <= MAX_BATCH_INPUT_BYTES {
+            Ok(())
+        } else {
+            Err(Error::new(
                 ErrorKind::TooLarge,
                 format!("the requests of the batch have more than {MAX_BATCH_INPUT_BYTES} bytes"),
             )
-            .with_hint("send them as several batches")),
+            .with_hint("send them as several batches"))
         }
     }
 

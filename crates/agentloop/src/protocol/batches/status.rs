@@ -32,9 +32,10 @@ pub(crate) fn decode_list(
     let value = read_object(provider, body, "a list of batches")?;
     let list = ["data", "operations"].iter().find_map(|name| value.get(name)?.as_array());
     let Some(list) = list else {
-        return match value.as_object().is_some_and(|fields| fields.is_empty()) {
-            true => Ok((Vec::new(), None)),
-            false => Err(unreadable(provider, body, "a list of batches")),
+        return if value.as_object().is_some_and(|fields| fields.is_empty()) {
+            Ok((Vec::new(), None))
+        } else {
+            Err(unreadable(provider, body, "a list of batches"))
         };
     };
     let batches = list.iter().filter_map(|batch| read(provider, batch)).collect();
@@ -178,9 +179,10 @@ fn state(word: &str, batch: &Value, counts: &BatchCounts) -> BatchState {
         }
         // An operation also reports whether it has ended. One that has cannot change any more.
         _ if batch.get("done").and_then(Value::as_bool) == Some(true) => {
-            match batch.get("error").is_some_and(|error| !error.is_null()) {
-                true => BatchState::Failed,
-                false => BatchState::Completed,
+            if batch.get("error").is_some_and(|error| !error.is_null()) {
+                BatchState::Failed
+            } else {
+                BatchState::Completed
             }
         }
         _ => BatchState::Unknown,

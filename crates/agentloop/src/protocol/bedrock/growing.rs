@@ -265,17 +265,16 @@ impl Blocks {
             fields.remove("type");
         }
         let state = fields.into_map().map_err(unreadable)?;
-        let start = match is_own {
-            true => PartStart::ServerToolCall { id, name },
-            false => {
-                // Two calls of one response never share an id, or their results could not be distinguished.
-                if id.is_empty() || self.calls.contains(&id) {
-                    id = self.unused_id(emitter);
-                }
-                emitter.charge(2 * size_of::<String>() + id.len())?;
-                self.calls.insert(id.clone());
-                PartStart::ToolCall { id, name }
+        let start = if is_own {
+            PartStart::ServerToolCall { id, name }
+        } else {
+            // Two calls of one response never share an id, or their results could not be distinguished.
+            if id.is_empty() || self.calls.contains(&id) {
+                id = self.unused_id(emitter);
             }
+            emitter.charge(2 * size_of::<String>() + id.len())?;
+            self.calls.insert(id.clone());
+            PartStart::ToolCall { id, name }
         };
         let part = emitter.open(0, start)?;
         let call = Call { part, is_own, input_bytes: 0, state };
@@ -348,9 +347,10 @@ impl Call {
         self.input_bytes += json.len();
         check_arguments(self.input_bytes)?;
         let arguments = json.to_owned();
-        let delta = match self.is_own {
-            true => PartDelta::ServerToolCallArguments { arguments },
-            false => PartDelta::ToolCallArguments { arguments },
+        let delta = if self.is_own {
+            PartDelta::ServerToolCallArguments { arguments }
+        } else {
+            PartDelta::ToolCallArguments { arguments }
         };
         emitter.delta(0, self.part, delta)
     }
@@ -381,10 +381,8 @@ fn read(raw: &RawValue) -> Result<Fields<'_>> {
 }
 
 fn unreadable(error: serde_json::Error) -> Error {
-    let kind = match nesting::is_too_large(&error) {
-        true => ErrorKind::TooLarge,
-        false => ErrorKind::Protocol,
-    };
+    let kind =
+        if nesting::is_too_large(&error) { ErrorKind::TooLarge } else { ErrorKind::Protocol };
     Error::new(kind, "a block of the response cannot be read as an object").with_source(error)
 }
 

@@ -171,12 +171,13 @@ impl<'a, 'w> Messages<'a, 'w> {
         if part.text.trim().is_empty() {
             return None;
         }
-        let body = match sources.is_empty() {
-            true => BlockBody::Text(Cow::Borrowed(&part.text)),
-            false => BlockBody::CitationsContent {
+        let body = if sources.is_empty() {
+            BlockBody::Text(Cow::Borrowed(&part.text))
+        } else {
+            BlockBody::CitationsContent {
                 content: [TextContent { text: &part.text }],
                 citations: sources,
-            },
+            }
         };
         Some(Block { body, cache: part.cache_control })
     }
@@ -310,12 +311,11 @@ fn join<'a>(
     }
     if let Some(message) = wire_messages.last_mut() {
         let (at, count) = (message.results, blocks.len());
-        match are_results {
-            true => {
-                message.content.splice(at..at, blocks);
-                message.results += count;
-            }
-            false => message.content.extend(blocks),
+        if are_results {
+            message.content.splice(at..at, blocks);
+            message.results += count;
+        } else {
+            message.content.extend(blocks);
         }
     }
 }

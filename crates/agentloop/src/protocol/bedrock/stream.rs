@@ -44,9 +44,10 @@ impl Decode for Decoder {
 
     /// Ends a stream. The usage follows the reason of the end, and may be missing.
     fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
-        match self.is_stopped {
-            true => self.close(emitter),
-            false => Err(error_body::cut_off(emitter.is_started())),
+        if self.is_stopped {
+            self.close(emitter)
+        } else {
+            Err(error_body::cut_off(emitter.is_started()))
         }
     }
 
@@ -81,9 +82,10 @@ impl Decoder {
                 }
             }
         }
-        match !has_event && (error_body::is_bare_error(data) || has_error(data)) {
-            true => Err(exceptions::in_body(&self.context.provider.name, data)),
-            false => Ok(Flow::Continue),
+        if !has_event && (error_body::is_bare_error(data) || has_error(data)) {
+            Err(exceptions::in_body(&self.context.provider.name, data))
+        } else {
+            Ok(Flow::Continue)
         }
     }
 
@@ -122,11 +124,10 @@ impl Decoder {
     fn whole(&mut self, wire: &mut Wire<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {
         let has_message = wire.output.0.as_ref().is_some_and(|output| output.message.0.is_some());
         if !has_message {
-            return Err(match error_body::is_bare_error(body) || has_error(body) {
-                true => exceptions::in_body(&self.context.provider.name, body),
-                false => {
-                    Error::new(ErrorKind::Protocol, "the response has no message").with_raw(body)
-                }
+            return Err(if error_body::is_bare_error(body) || has_error(body) {
+                exceptions::in_body(&self.context.provider.name, body)
+            } else {
+                Error::new(ErrorKind::Protocol, "the response has no message").with_raw(body)
             });
         }
         self.content(wire, emitter)?;

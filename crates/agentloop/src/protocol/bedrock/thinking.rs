@@ -32,9 +32,10 @@ pub(super) fn plan(
         // profile does not show the model.
         ThinkingControl::Unknown => {
             let by_effort = request.thinking.is_none();
-            let plan = match by_effort {
-                true => Plan::default(),
-                false => by_budget(params, request, most, off, asked),
+            let plan = if by_effort {
+                Plan::default()
+            } else {
+                by_budget(params, request, most, off, asked)
             };
             let effort = known_effort(params, request);
             if by_effort && off {

@@ -113,9 +113,10 @@ impl Decoder {
             let tokens = logprobs(raw.get());
             emitter.logprobs(
                 0,
-                match is_thinking {
-                    true => Logprobs { thinking: tokens, ..Logprobs::default() },
-                    false => Logprobs { content: tokens, ..Logprobs::default() },
+                if is_thinking {
+                    Logprobs { thinking: tokens, ..Logprobs::default() }
+                } else {
+                    Logprobs { content: tokens, ..Logprobs::default() }
                 },
             );
         }

@@ -207,9 +207,10 @@ impl<'a, 'w> Messages<'a, 'w> {
                 }
                 ContentPart::Thinking(thinking) if is_plan(&thinking.provider_state) => {
                     let plan = wire.tool_plan.get_or_insert_default();
-                    match plan.is_empty() {
-                        true => *plan = Cow::Borrowed(&thinking.thinking),
-                        false => plan.to_mut().push_str(&thinking.thinking),
+                    if plan.is_empty() {
+                        *plan = Cow::Borrowed(&thinking.thinking);
+                    } else {
+                        plan.to_mut().push_str(&thinking.thinking);
                     }
                     continue;
                 }

@@ -57,9 +57,10 @@ impl Decoder {
         if !is_known && event.delta.0.is_none() {
             let is_error = event.message.is_some() || error_body::is_bare_error(data);
             let has_error = memchr::memmem::find(data, b"\"error\"").is_some();
-            return match is_error || has_error {
-                true => Err(error_body::in_body(&self.context.provider.name, data)),
-                false => Ok(Flow::Continue),
+            return if is_error || has_error {
+                Err(error_body::in_body(&self.context.provider.name, data))
+            } else {
+                Ok(Flow::Continue)
             };
         }
         if !self.event(event, emitter)? {
@@ -74,11 +75,10 @@ impl Decoder {
             let is_error = body.error.0.is_some()
                 || error_body::is_bare_error(data)
                 || memchr::memmem::find(data, b"\"error\"").is_some();
-            return Err(match is_error {
-                true => error_body::in_body(&self.context.provider.name, data),
-                false => {
-                    Error::new(ErrorKind::Protocol, "the response has no message").with_raw(data)
-                }
+            return Err(if is_error {
+                error_body::in_body(&self.context.provider.name, data)
+            } else {
+                Error::new(ErrorKind::Protocol, "the response has no message").with_raw(data)
             });
         }
         self.whole(body, emitter)?;

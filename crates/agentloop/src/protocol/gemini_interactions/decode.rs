@@ -67,10 +67,7 @@ impl Decoder {
 
     /// Begins the response if the provider left the beginning out.
     pub(super) fn ensure_started(&mut self, emitter: &mut Emitter) -> Result<()> {
-        match emitter.is_started() {
-            true => Ok(()),
-            false => self.begin(&Interaction::default(), emitter),
-        }
+        if emitter.is_started() { Ok(()) } else { self.begin(&Interaction::default(), emitter) }
     }
 
     /// Reads an interaction: all of it, or what was not streamed.

@@ -59,9 +59,10 @@ struct CallIds {
 impl CallIds {
     /// Returns the id that is `given`, or one that is made from that of the response.
     fn next(&mut self, given: &str, emitter: &mut Emitter) -> Result<String> {
-        let id = match given.is_empty() || self.used.contains(given) {
-            true => format!("call_{}_{}", short(emitter.id()), self.used.len()),
-            false => given.to_owned(),
+        let id = if given.is_empty() || self.used.contains(given) {
+            format!("call_{}_{}", short(emitter.id()), self.used.len())
+        } else {
+            given.to_owned()
         };
         emitter.charge(2 * size_of::<String>() + id.len())?;
         self.used.insert(id.clone());
@@ -229,10 +230,8 @@ fn tree(fields: Fields<'_>) -> Result<Map<String, Value>> {
 }
 
 fn unreadable(error: serde_json::Error) -> Error {
-    let kind = match nesting::is_too_large(&error) {
-        true => ErrorKind::TooLarge,
-        false => ErrorKind::Protocol,
-    };
+    let kind =
+        if nesting::is_too_large(&error) { ErrorKind::TooLarge } else { ErrorKind::Protocol };
     Error::new(kind, "a step of the response cannot be read as an object").with_source(error)
 }
 

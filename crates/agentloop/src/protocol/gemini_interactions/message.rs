@@ -132,12 +132,11 @@ impl<'a, 'w> Conversation<'a, 'w> {
         subject: String,
         lenient: bool,
     ) -> Result<Option<Content<'a>>> {
-        match lenient {
-            true => {
-                self.warn(WarningKind::Dropped, subject, &refusal.why);
-                Ok(None)
-            }
-            false => Err(refusal.into_error(&subject, &self.provider.name)),
+        if lenient {
+            self.warn(WarningKind::Dropped, subject, &refusal.why);
+            Ok(None)
+        } else {
+            Err(refusal.into_error(&subject, &self.provider.name))
         }
     }
 

@@ -12,9 +12,10 @@ use crate::protocol::json::compact;
 /// JSON.
 pub(in crate::protocol) fn compacted(text: &str) -> Option<Cow<'_, RawValue>> {
     let raw = serde_json::from_str::<&RawValue>(text).ok()?;
-    match is_compact(text) {
-        true => Some(Cow::Borrowed(raw)),
-        false => RawValue::from_string(compact(text)).ok().map(Cow::Owned),
+    if is_compact(text) {
+        Some(Cow::Borrowed(raw))
+    } else {
+        RawValue::from_string(compact(text)).ok().map(Cow::Owned)
     }
 }
 

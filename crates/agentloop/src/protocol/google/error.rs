@@ -39,11 +39,10 @@ fn refined(error: Error, body: &[u8]) -> Error {
         let is_per_day = quota.is_some_and(|id| id.contains("PerDay"));
         is_per_day || violation.get("quotaValue").and_then(Value::as_str) == Some("0")
     });
-    match is_spent {
-        true => {
-            let hint = classify::hint(ErrorKind::Quota, error.status()).unwrap_or_default();
-            error.with_kind(ErrorKind::Quota).with_hint(hint)
-        }
-        false => error,
+    if is_spent {
+        let hint = classify::hint(ErrorKind::Quota, error.status()).unwrap_or_default();
+        error.with_kind(ErrorKind::Quota).with_hint(hint)
+    } else {
+        error
     }
 }

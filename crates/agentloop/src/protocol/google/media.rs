@@ -14,10 +14,7 @@ pub(in crate::protocol) enum Media<'a> {
     #[serde(rename = "inlineData", rename_all = "camelCase")]
     Inline { mime_type: Cow<'a, str>, data: Cow<'a, str> },
     #[serde(rename = "fileData", rename_all = "camelCase")]
-    File {
-        mime_type: Option<Cow<'a, str>>,
-        file_uri: Cow<'a, str>,
-    },
+    File { mime_type: Option<Cow<'a, str>>, file_uri: Cow<'a, str> },
 }
 
 /// Returns the medium that a part is, and its kind; `None` for a part of another kind.

@@ -39,9 +39,10 @@ fn sized(
     stream: bool,
 ) -> Result<Encoded> {
     let is_edit = !request.images.is_empty();
-    let mut body = match is_edit {
-        true => TaskBody::form(provider, &request.extra_body),
-        false => TaskBody::json(provider, &request.extra_body),
+    let mut body = if is_edit {
+        TaskBody::form(provider, &request.extra_body)
+    } else {
+        TaskBody::json(provider, &request.extra_body)
     };
     body.fixed("model", model)?;
     body.fixed("prompt", &request.prompt)?;
@@ -74,10 +75,8 @@ fn sized(
         body.file("mask", mask, MediaKind::Image)?;
     }
     let path = if is_edit { "/images/edits" } else { "/images/generations" };
-    let accept = match stream && request.partial_images.is_some() {
-        true => "text/event-stream",
-        false => JSON,
-    };
+    let accept =
+        if stream && request.partial_images.is_some() { "text/event-stream" } else { JSON };
     body.finish(path, accept, &request.extra_headers)
 }
 

@@ -51,12 +51,11 @@ pub fn read_form(content_type: &str, body: &Bytes) -> Result<Vec<FormPart>> {
     let boundary = boundary(content_type).ok_or_else(|| invalid("it has no boundary"))?;
     let opening = format!("--{boundary}");
     // What precedes the first boundary is ignored (RFC 2046).
-    let mut at = match body.starts_with(opening.as_bytes()) {
-        true => opening.len(),
-        false => {
-            let found = memmem::find(body, format!("\r\n{opening}").as_bytes());
-            found.ok_or_else(|| invalid("its first boundary is missing"))? + 2 + opening.len()
-        }
+    let mut at = if body.starts_with(opening.as_bytes()) {
+        opening.len()
+    } else {
+        let found = memmem::find(body, format!("\r\n{opening}").as_bytes());
+        found.ok_or_else(|| invalid("its first boundary is missing"))? + 2 + opening.len()
     };
     let delimiter = format!("\r\n{opening}");
     let finder = memmem::Finder::new(delimiter.as_bytes());
@@ -98,14 +97,13 @@ fn boundary(content_type: &str) -> Option<&str> {
 
 fn part(bytes: &Bytes) -> Result<FormPart> {
     // A part without headers begins with the blank line.
-    let (head_end, data_start) = match bytes.starts_with(b"\r\n") {
-        true => (0, 2),
-        false => {
-            let end = memmem::find(bytes, b"\r\n\r\n")
-                .filter(|end| *end <= MAX_FORM_HEAD_BYTES)
-                .ok_or_else(|| invalid("the headers of a part do not end"))?;
-            (end, end + 4)
-        }
+    let (head_end, data_start) = if bytes.starts_with(b"\r\n") {
+        (0, 2)
+    } else {
+        let end = memmem::find(bytes, b"\r\n\r\n")
+            .filter(|end| *end <= MAX_FORM_HEAD_BYTES)
+            .ok_or_else(|| invalid("the headers of a part do not end"))?;
+        (end, end + 4)
     };
     let head = std::str::from_utf8(&bytes[..head_end])
         .map_err(|_| invalid("the headers of a part are not UTF-8"))?;

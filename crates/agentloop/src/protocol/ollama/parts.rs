@@ -9,11 +9,12 @@ use crate::provider::Provider;
 
 /// Returns where the provider takes a part of a tool's result.
 pub(super) fn shown(part: &ContentPart, provider: &Provider) -> Shown {
-    Shown::unless(|of_tool| match of_tool {
-        true => {
+    Shown::unless(|of_tool| {
+        if of_tool {
             Some(format!("{} accepts media only in messages of the user", provider.name).into())
+        } else {
+            medium(part, provider).err()
         }
-        false => medium(part, provider).err(),
     })
 }
 

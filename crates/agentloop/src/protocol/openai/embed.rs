@@ -68,9 +68,10 @@ struct Body<'a> {
 impl Body<'_> {
     /// Writes a field, unless the caller has one of that name, which wins.
     fn field<T: serde::Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<()> {
-        match self.request.extra_body.contains_key(name) {
-            true => Ok(()),
-            false => self.out.field(name, value),
+        if self.request.extra_body.contains_key(name) {
+            Ok(())
+        } else {
+            self.out.field(name, value)
         }
     }
 

@@ -267,9 +267,10 @@ impl<'a, 'w> Messages<'a, 'w> {
             WireContent::Parts(assistant.content)
         } else if assistant.content.is_empty() {
             // A message with only tool calls or only audio has no text. An empty message has an empty text.
-            match assistant.calls.is_empty() && assistant.audio.is_none() {
-                true => WireContent::Text(Cow::Borrowed("")),
-                false => WireContent::Null,
+            if assistant.calls.is_empty() && assistant.audio.is_none() {
+                WireContent::Text(Cow::Borrowed(""))
+            } else {
+                WireContent::Null
             }
         } else {
             WireContent::Text(joined(&assistant.content))

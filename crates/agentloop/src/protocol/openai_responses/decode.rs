@@ -111,9 +111,10 @@ impl Decoder {
         };
         let cut = reason != FinishReason::Stop;
         self.items.end(cut, emitter)?;
-        let reason = match self.items.refused() {
-            true => FinishReason::ContentFilter,
-            false => reason.with_tool_calls(self.items.has_calls()),
+        let reason = if self.items.refused() {
+            FinishReason::ContentFilter
+        } else {
+            reason.with_tool_calls(self.items.has_calls())
         };
         emitter.finish_choice(0, reason, word.map(str::to_owned));
         let full = self.usage_rest.put_as("usage", &mut self.metadata);

@@ -19,11 +19,7 @@ pub(super) enum WirePart<'a> {
     #[serde(rename = "input_text")]
     Text { text: &'a str },
     #[serde(rename = "input_image")]
-    Image {
-        image_url: Option<Cow<'a, str>>,
-        file_id: Option<&'a str>,
-        detail: Option<ImageDetail>,
-    },
+    Image { image_url: Option<Cow<'a, str>>, file_id: Option<&'a str>, detail: Option<ImageDetail> },
     #[serde(rename = "input_file")]
     File {
         file_data: Option<Cow<'a, str>>,

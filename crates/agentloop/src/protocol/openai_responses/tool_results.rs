@@ -37,9 +37,12 @@ pub(super) fn own(
                 result["acknowledged_safety_checks"] = checks.clone();
             }
             let seen = screenshot(message);
-            beside = (!text.is_empty()).then(|| match failed {
-                true => format!("[the call of the computer failed: {text}]"),
-                false => format!("[from the result of the call of the computer: {text}]"),
+            beside = (!text.is_empty()).then(|| {
+                if failed {
+                    format!("[the call of the computer failed: {text}]")
+                } else {
+                    format!("[from the result of the call of the computer: {text}]")
+                }
             });
             json!({ "type": "computer_screenshot", "image_url": seen.as_deref().unwrap_or(NO_SCREEN) })
         }
@@ -72,12 +75,13 @@ fn shell(text: &str, failed: bool) -> Value {
         };
         fields.contains_key("stdout").then(|| entry(word("stdout"), word("stderr"), outcome))
     };
-    let commands: Option<Vec<Value>> = match text.trim_start().starts_with(['[', '{']) {
-        false => None,
-        true => serde_json::from_str::<Value>(text).ok().and_then(|value| match value {
+    let commands: Option<Vec<Value>> = if !text.trim_start().starts_with(['[', '{']) {
+        None
+    } else {
+        serde_json::from_str::<Value>(text).ok().and_then(|value| match value {
             Value::Array(commands) => commands.iter().map(read).collect(),
             one => read(&one).map(|one| vec![one]),
-        }),
+        })
     };
     let (stdout, stderr) = if failed { ("", text) } else { (text, "") };
     let plain = || vec![entry(stdout, stderr, exit(i64::from(failed)))];

@@ -87,10 +87,8 @@ impl<'a> WireItem<'a> {
 }
 
 fn unreadable(error: serde_json::Error) -> Error {
-    let kind = match nesting::is_too_large(&error) {
-        true => ErrorKind::TooLarge,
-        false => ErrorKind::Protocol,
-    };
+    let kind =
+        if nesting::is_too_large(&error) { ErrorKind::TooLarge } else { ErrorKind::Protocol };
     Error::new(kind, "an item of the response cannot be read as an object").with_source(error)
 }
 
@@ -147,10 +145,13 @@ impl<'a> Content<'a> {
     /// Takes the text, or the refusal.
     pub(super) fn take_text(&mut self, refusal: bool) -> Cow<'_, str> {
         match self {
-            Self::Object(fields) => match refusal {
-                true => fields.word("refusal").unwrap_or_default(),
-                false => fields.take_text("text").unwrap_or_default(),
-            },
+            Self::Object(fields) => {
+                if refusal {
+                    fields.word("refusal").unwrap_or_default()
+                } else {
+                    fields.take_text("text").unwrap_or_default()
+                }
+            }
             Self::Other(value) => Cow::Borrowed(value.as_str().unwrap_or_default()),
         }
     }

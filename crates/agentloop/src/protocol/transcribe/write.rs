@@ -22,10 +22,10 @@ pub(in crate::protocol) fn encode(
     }
     let mut body = TaskBody::form(provider, &request.extra_body);
     body.fixed("model", model)?;
-    match request.translate {
-        // The spoken language is detected.
-        true => body.drop_if("language", request.language.is_some()),
-        false => body.option("language", request.language.as_ref())?,
+    if request.translate {
+        body.drop_if("language", request.language.is_some());
+    } else {
+        body.option("language", request.language.as_ref())?;
     }
     match form {
         TranscriptionForm::Segments => body.drop_if("prompt", request.prompt.is_some()),

@@ -134,10 +134,7 @@ fn lower(schema: &Value) -> Value {
         };
         out.insert(word.clone(), value);
     }
-    match nullable {
-        true => json!({"anyOf": [out, {"type": "null"}]}),
-        false => Value::Object(out),
-    }
+    if nullable { json!({"anyOf": [out, {"type": "null"}]}) } else { Value::Object(out) }
 }
 
 /// Every schema within, itself included.

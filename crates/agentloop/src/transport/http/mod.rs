@@ -25,7 +25,6 @@ mod redirect;
 mod tls;
 mod wire;
 
-use std::fmt;
 use std::sync::Arc;
 
 use ::http::{Request, Response};

@@ -96,9 +96,10 @@ where
             let mut refused = None;
             let mut reached = Vec::new();
             for address in found.await.map_err(Into::into)? {
-                match reach.allows(address.ip()) {
-                    true => reached.push(address),
-                    false => refused = Some(Refused(address.ip())),
+                if reach.allows(address.ip()) {
+                    reached.push(address);
+                } else {
+                    refused = Some(Refused(address.ip()));
                 }
             }
             match refused {

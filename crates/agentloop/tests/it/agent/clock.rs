@@ -121,9 +121,10 @@ async fn a_timeout_cancels_the_token_of_the_call() {
 /// Returns a tool that fails this many times with this error.
 fn failing(times: u32, error: fn(&str) -> ToolError) -> Tool {
     tool(move |context| async move {
-        match context.attempt() <= times {
-            true => Err(error("busy")),
-            false => Ok(format!("try {}", context.attempt())),
+        if context.attempt() <= times {
+            Err(error("busy"))
+        } else {
+            Ok(format!("try {}", context.attempt()))
         }
     })
 }

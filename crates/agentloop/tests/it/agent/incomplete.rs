@@ -12,10 +12,7 @@ async fn ends(reason: FinishReason, stop: StopReason) {
         let ran = Count::default();
         let outcome = lab.run(&lab.agent().tool(weather(&ran)), lab.question()).await;
         // A provider that reports a failed response as an error, without a finish reason, fails the request.
-        let stop = match outcome.error.is_some() {
-            true => StopReason::Failed,
-            false => stop.clone(),
-        };
+        let stop = if outcome.error.is_some() { StopReason::Failed } else { stop.clone() };
         assert_eq!((outcome.stop.clone(), lab.calls(), ran.get()), (stop, 1, 0));
         let results = &outcome.steps[0].results;
         let unrun = [ToolStatus::Skipped, ToolStatus::Canceled];

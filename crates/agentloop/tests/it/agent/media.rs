@@ -25,10 +25,7 @@ fn rejects_images(lab: &Lab) -> bool {
 
 async fn run(lab: &Lab, request: ChatRequest) -> Result<Outcome, RunError> {
     let agent = lab.agent().tool(chart());
-    match lab.streamed {
-        false => agent.run(request).await,
-        true => agent.stream(request).outcome().await,
-    }
+    if !lab.streamed { agent.run(request).await } else { agent.stream(request).outcome().await }
 }
 
 #[tokio::test]

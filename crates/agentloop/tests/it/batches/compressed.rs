@@ -44,9 +44,10 @@ async fn a_line_that_is_small_only_while_it_is_compressed_costs_nothing_but_itse
             let Some(request) = read_request(&mut stream).await else { continue };
             let status =
                 json!({ "id": "b", "status": "completed", "output_file_id": "o" }).to_string();
-            let (encoding, content) = match request.uri().path().ends_with("/content") {
-                true => ("content-encoding: gzip\r\n", bomb.clone()),
-                false => ("", status.into_bytes()),
+            let (encoding, content) = if request.uri().path().ends_with("/content") {
+                ("content-encoding: gzip\r\n", bomb.clone())
+            } else {
+                ("", status.into_bytes())
             };
             let length = content.len();
             let head = format!(

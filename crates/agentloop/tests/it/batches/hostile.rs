@@ -32,9 +32,10 @@ impl Transport for Results {
         let pieces = Arc::clone(&self.0);
         Box::pin(async move {
             let status = json!({ "id": "b", "status": "completed", "output_file_id": "out" });
-            Ok(Response::new(match path.ends_with("/content") {
-                false => Body::whole(status.to_string()),
-                true => Body::stream(Pieces(pieces, 0)),
+            Ok(Response::new(if !path.ends_with("/content") {
+                Body::whole(status.to_string())
+            } else {
+                Body::stream(Pieces(pieces, 0))
             }))
         })
     }

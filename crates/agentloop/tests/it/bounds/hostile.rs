@@ -222,13 +222,12 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape("chat: tool calls that grow in turn", 250, |n| {
         chunks(2 * n, |at| {
             let index = at % n;
-            match at < n {
-                true => format!(
+            if at < n {
+                format!(
                     r#"{{"tool_calls":[{{"index":{index},"id":"c{index}","function":{{"name":"f"}}}}]}}"#
-                ),
-                false => format!(
-                    r#"{{"tool_calls":[{{"index":{index},"function":{{"arguments":"1"}}}}]}}"#
-                ),
+                )
+            } else {
+                format!(r#"{{"tool_calls":[{{"index":{index},"function":{{"arguments":"1"}}}}]}}"#)
             }
         })
     }),

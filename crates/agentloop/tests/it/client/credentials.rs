@@ -144,11 +144,10 @@ impl Transport for Revoked {
             // The calls are refused one after the other.
             let number: u64 = request.headers()["x-number"].to_str().unwrap().parse().unwrap();
             tokio::time::sleep(Duration::from_millis(100 * number)).await;
-            let (status, body) = match is_new {
-                true => {
-                    (200, r#"{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#)
-                }
-                false => (401, r#"{"error":{"message":"revoked"}}"#),
+            let (status, body) = if is_new {
+                (200, r#"{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#)
+            } else {
+                (401, r#"{"error":{"message":"revoked"}}"#)
             };
             let response = Response::builder().status(status);
             Ok(response.body(Body::whole(body)).unwrap())

@@ -108,10 +108,8 @@ async fn run(ai: &AgentLoop, whole: bool) -> Result<(), Error> {
     let weather = Tool::dynamic("weather", "The weather", parameters, sunny);
     let agent = Agent::new(ai.clone()).tool(weather);
     let request = ChatRequest::new("lab/echo").user("Weather?");
-    let ended = match whole {
-        true => agent.run(request).await,
-        false => agent.stream(request).outcome().await,
-    };
+    let ended =
+        if whole { agent.run(request).await } else { agent.stream(request).outcome().await };
     match ended {
         Ok(outcome) => {
             assert!(outcome.text().contains("sunny"), "{outcome:?}");

@@ -74,9 +74,10 @@ impl Fake {
         let from: usize = cursor.as_str().map_or(0, |cursor| cursor.parse().unwrap());
         let tools = self.tools();
         let page: Vec<&Value> = tools.iter().skip(from).take(3).collect();
-        match from + 3 < tools.len() {
-            true => json!({ "tools": page, "nextCursor": (from + 3).to_string() }),
-            false => json!({ "tools": page }),
+        if from + 3 < tools.len() {
+            json!({ "tools": page, "nextCursor": (from + 3).to_string() })
+        } else {
+            json!({ "tools": page })
         }
     }
 

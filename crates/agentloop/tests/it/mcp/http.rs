@@ -76,10 +76,10 @@ impl Site {
         let events =
             said.into_iter().map(|message| Ok(Bytes::from(format!("data: {message}\n\n"))));
         let events = stream::iter(events.collect::<Vec<_>>());
-        let body = match whole {
-            true => Body::stream(events),
-            // A response that never comes.
-            false => Body::stream(events.chain(stream::pending())),
+        let body = if whole {
+            Body::stream(events)
+        } else {
+            Body::stream(events.chain(stream::pending()))
         };
         answer.header("content-type", "text/event-stream; charset=utf-8").body(body).unwrap()
     }

@@ -50,10 +50,7 @@ async fn install(folder: &Path) -> Result<(), String> {
         return Ok(());
     }
     let _ = std::fs::remove_dir_all(&begun);
-    match folder.exists() {
-        true => Ok(()),
-        false => installed,
-    }
+    if folder.exists() { Ok(()) } else { installed }
 }
 
 async fn runs(program: &str, arguments: &[&str]) -> Result<(), String> {
@@ -62,8 +59,9 @@ async fn runs(program: &str, arguments: &[&str]) -> Result<(), String> {
     let output = tokio::time::timeout(PATIENCE, command.output()).await;
     let output = output.map_err(|_| format!("{program} took longer than {PATIENCE:?}"))?;
     let output = output.map_err(|error| format!("{program}: {error}"))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
     }
 }

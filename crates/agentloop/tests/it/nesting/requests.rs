@@ -13,9 +13,12 @@ use serde_json::{Map, Value};
 const LEVELS: usize = 20_000;
 
 fn deep(levels: usize) -> Value {
-    (0..levels).fold(Value::Null, |inner, level| match level.is_multiple_of(2) {
-        true => Value::Array(vec![inner]),
-        false => Value::Object(Map::from_iter([("properties".to_owned(), inner)])),
+    (0..levels).fold(Value::Null, |inner, level| {
+        if level.is_multiple_of(2) {
+            Value::Array(vec![inner])
+        } else {
+            Value::Object(Map::from_iter([("properties".to_owned(), inner)]))
+        }
     })
 }
 

@@ -125,10 +125,7 @@ proptest! {
         }
         let (mut said, mut called) = (Vec::new(), Vec::new());
         for (at, whole) in wholes.iter().enumerate() {
-            match is_call(at) {
-                true => called.push((format!("call_{at}"), whole.clone())),
-                false => said.push(whole.clone()),
-            }
+            if is_call(at) { called.push((format!("call_{at}"), whole.clone())) } else { said.push(whole.clone()) }
         }
         prop_assert_eq!(calls, called);
         // Texts open when they are first sent.

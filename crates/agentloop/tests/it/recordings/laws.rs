@@ -71,9 +71,10 @@ pub(crate) fn a_cut_stream_is_an_error(recording: &Recording) -> Law {
     for step in 0..40 {
         let at = length * step / 40;
         let decoded = recording.decode_bytes(&recording.body[..at], usize::MAX);
-        let text = match invoke::is_wrapped(recording) {
-            true => Cow::Owned(invoke::unwrapped(&recording.body[..at])),
-            false => String::from_utf8_lossy(&recording.body[..at]),
+        let text = if invoke::is_wrapped(recording) {
+            Cow::Owned(invoke::unwrapped(&recording.body[..at]))
+        } else {
+            String::from_utf8_lossy(&recording.body[..at])
         };
         let ended = match recording.protocol {
             Protocol::Anthropic => anthropic::says_why(&text),

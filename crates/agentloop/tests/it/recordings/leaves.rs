@@ -132,10 +132,7 @@ fn is_kept(recording: &Recording) -> Result<(), String> {
             (!values.contains(&shown) && !within).then(|| format!("{path} = {value:.60}"))
         })
         .collect();
-    match lost.is_empty() {
-        true => Ok(()),
-        false => Err(lost.join(", ")),
-    }
+    if lost.is_empty() { Ok(()) } else { Err(lost.join(", ")) }
 }
 
 #[test]

@@ -45,9 +45,10 @@ fn is_kept(recording: &Recording) -> Result<(), String> {
     if recording.provider == "perplexity" && usage.details.reasoning_tokens.is_some() {
         return Ok(());
     }
-    match usage.total_tokens == Some(total) {
-        true => Ok(()),
-        false => Err(format!("{total} reported, {usage:?}")),
+    if usage.total_tokens == Some(total) {
+        Ok(())
+    } else {
+        Err(format!("{total} reported, {usage:?}"))
     }
 }
 

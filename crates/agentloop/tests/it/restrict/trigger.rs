@@ -16,9 +16,10 @@ pub(super) fn models(row: &Restriction) -> Vec<String> {
         let inner = pattern.trim_matches('*');
         inner.replace('*', "x")
     };
-    match row.models.is_empty() {
-        true => vec!["some-model".to_owned()],
-        false => row.models.iter().map(|pattern| named(pattern)).collect(),
+    if row.models.is_empty() {
+        vec!["some-model".to_owned()]
+    } else {
+        row.models.iter().map(|pattern| named(pattern)).collect()
     }
 }
 

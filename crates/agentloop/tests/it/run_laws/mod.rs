@@ -30,16 +30,15 @@ fn ran(plan: &Plan, streamed: bool) -> Ran {
         let mut request = RunRequest::new(plan.request());
         loop {
             let agent = plan.agent(&tools);
-            let (events, outcome) = match streamed {
-                true => plan.read(agent.stream(request), stretches.is_empty(), &tools).await,
-                false => {
-                    tools.run_with(&request);
-                    let outcome = match agent.run(request).await {
-                        Ok(outcome) => outcome,
-                        Err(failed) => *failed.outcome,
-                    };
-                    (Vec::new(), outcome)
-                }
+            let (events, outcome) = if streamed {
+                plan.read(agent.stream(request), stretches.is_empty(), &tools).await
+            } else {
+                tools.run_with(&request);
+                let outcome = match agent.run(request).await {
+                    Ok(outcome) => outcome,
+                    Err(failed) => *failed.outcome,
+                };
+                (Vec::new(), outcome)
             };
             stretches.push(events);
             let waits = outcome.stop == StopReason::Waiting;

@@ -330,9 +330,10 @@ fn a_stream_and_a_complete_response_are_read_as_the_same() {
             if protocol == Protocol::Anthropic && events.iter().any(is_late) {
                 streamed.citations.clone_from(&whole.citations);
             }
-            match whole == streamed {
-                true => Ok(()),
-                false => Err(format!("{protocol:?}\n  {whole:?}\n  {streamed:?}")),
+            if whole == streamed {
+                Ok(())
+            } else {
+                Err(format!("{protocol:?}\n  {whole:?}\n  {streamed:?}"))
             }
         });
     }

@@ -358,10 +358,7 @@ fn a_stream_and_a_complete_response_are_read_as_the_same() {
             if protocol == Protocol::OpenAiResponses && events.iter().any(is_late) {
                 (whole.urls, streamed.urls) = (Vec::new(), Vec::new());
             }
-            match whole == streamed {
-                true => Ok(()),
-                false => Err(format!("\n  {whole:?}\n  {streamed:?}")),
-            }
+            if whole == streamed { Ok(()) } else { Err(format!("\n  {whole:?}\n  {streamed:?}")) }
         });
     }
 }

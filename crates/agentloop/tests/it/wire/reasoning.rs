@@ -45,9 +45,10 @@ fn one_control_reaches_each_kind_of_model() {
             ("thoughts hidden", json!({ "thinking": { "include": false } })),
         ] {
             let change = change(&ai, model, &json!({}), &asked);
-            table.push_str(&match change.is_silent() {
-                true => format!("  {name:<22}(nothing to change)\n"),
-                false => change.table_lines(name),
+            table.push_str(&if change.is_silent() {
+                format!("  {name:<22}(nothing to change)\n")
+            } else {
+                change.table_lines(name)
             });
         }
     }

@@ -25,9 +25,10 @@ struct Asked {
 
 /// Builds the tool. Unless private addresses are allowed, it connects to the public internet only.
 pub(super) fn tool(allows_private: bool) -> Result<Tool, Failure> {
-    let transport = Arc::new(match allows_private {
-        true => HttpTransport::new(),
-        false => HttpTransport::builder().only_public_addresses().build()?,
+    let transport = Arc::new(if allows_private {
+        HttpTransport::new()
+    } else {
+        HttpTransport::builder().only_public_addresses().build()?
     });
     let parameters = json!({
         "type": "object",
@@ -82,12 +83,13 @@ fn check_url(url: &str) -> Result<(), ToolError> {
 
 /// Adds what the user can do about an address that is not public.
 fn explain(why: &str) -> ToolError {
-    match why.contains("not a public address") {
-        true => ToolError::new(format!(
+    if why.contains("not a public address") {
+        ToolError::new(format!(
             "{why}; only addresses of the public internet are fetched, unless the user sets allow_private in [fetch_page] of the \
-             configuration"
-        )),
-        false => ToolError::new(why),
+         configuration"
+        ))
+    } else {
+        ToolError::new(why)
     }
 }
 
@@ -125,9 +127,10 @@ fn select(text: &str, skip: usize) -> Result<String, ToolError> {
     if skip == 0 && end == count {
         return Ok(part);
     }
-    let more = match end < count {
-        true => format!("; continue with skip_characters = {end}"),
-        false => String::new(),
+    let more = if end < count {
+        format!("; continue with skip_characters = {end}")
+    } else {
+        String::new()
     };
     Ok(format!("{part}\n[characters {} to {end} of {count}{more}]", skip + 1))
 }

@@ -138,9 +138,10 @@ impl Program {
         };
         let (stdout, stderr) = (ended.stdout.trim_end(), ended.stderr.trim());
         if ended.status.success() {
-            return Ok(match stdout.is_empty() {
-                true => "[the program printed nothing]".to_owned(),
-                false => stdout.to_owned(),
+            return Ok(if stdout.is_empty() {
+                "[the program printed nothing]".to_owned()
+            } else {
+                stdout.to_owned()
             });
         }
         let status = match ended.status.code() {
@@ -148,10 +149,7 @@ impl Program {
             None => format!("ended by a signal ({})", ended.status),
         };
         let why = if stderr.is_empty() { stdout } else { stderr };
-        Err(ToolError::new(match why.is_empty() {
-            true => status,
-            false => format!("{status}: {why}"),
-        }))
+        Err(ToolError::new(if why.is_empty() { status } else { format!("{status}: {why}") }))
     }
 
     /// Replaces `{name}` in the command line. A word with an argument that is missing is left out.

@@ -125,9 +125,12 @@ fn quote_words(words: &[&str]) -> String {
     };
     let words: Vec<String> = words
         .iter()
-        .map(|word| match is_plain(word) {
-            true => (*word).to_owned(),
-            false => format!("'{}'", word.replace('\'', r"'\''")),
+        .map(|word| {
+            if is_plain(word) {
+                (*word).to_owned()
+            } else {
+                format!("'{}'", word.replace('\'', r"'\''"))
+            }
         })
         .collect();
     words.join(" ")

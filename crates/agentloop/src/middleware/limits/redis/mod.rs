@@ -1,6 +1,5 @@
 //! Limits that several processes share through Redis.
 
-use std::fmt;
 use std::time::Duration;
 
 use ::redis::Cmd;

@@ -75,11 +75,12 @@ pub(super) fn block(part: &ResponsePart) -> Option<Value> {
     Some(match part {
         ResponsePart::Text(text) => {
             let sources: Vec<Value> = text.citations.iter().filter_map(citations::serve).collect();
-            match sources.is_empty() {
-                true => json!({ "text": text.text }),
-                false => json!({ "citationsContent": {
-                    "content": [{ "text": text.text }], "citations": sources,
-                } }),
+            if sources.is_empty() {
+                json!({ "text": text.text })
+            } else {
+                json!({ "citationsContent": {
+                "content": [{ "text": text.text }], "citations": sources,
+            } })
             }
         }
         ResponsePart::ToolCall(call) => {

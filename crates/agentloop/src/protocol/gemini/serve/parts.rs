@@ -272,12 +272,11 @@ impl Blob {
             }
             _ => {
                 let mut file = FileInput::default();
-                match self.uri.is_some() {
-                    true => {
-                        file.file_url.clone_from(&self.uri);
-                        file.mime_type = Some(self.mime).filter(|mime| !mime.is_empty());
-                    }
-                    false => file.file_data = Some(url(&self)),
+                if self.uri.is_some() {
+                    file.file_url.clone_from(&self.uri);
+                    file.mime_type = Some(self.mime).filter(|mime| !mime.is_empty());
+                } else {
+                    file.file_data = Some(url(&self));
                 }
                 file.filename = self.name;
                 ContentPart::File { file, cache_control: None }

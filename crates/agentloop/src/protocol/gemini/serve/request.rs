@@ -85,10 +85,7 @@ pub(super) fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
     let request = read(model, &mut fields, &mut notes)?;
     let stream = method == "streamGenerateContent";
     let is_sse = query.split('&').any(|pair| matches!(pair, "alt=sse" | "$alt=sse" | "%24alt=sse"));
-    let framing = match stream && !is_sse {
-        true => StreamFraming::Array,
-        false => StreamFraming::Events,
-    };
+    let framing = if stream && !is_sse { StreamFraming::Array } else { StreamFraming::Events };
     Ok(ServedChat::new(request, fields, stream, framing, notes))
 }
 

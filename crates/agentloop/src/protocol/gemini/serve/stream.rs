@@ -158,9 +158,10 @@ impl StreamWriter {
         let grown = &mut self.choice(choice).grown;
         let written = grown.iter().position(|part| *part == index);
         let is_written = written.map(|at| grown.swap_remove(at)).is_some();
-        let mut out = match is_written || text.is_empty() {
-            true => Vec::new(),
-            false => self.text(choice, text, is_thought),
+        let mut out = if is_written || text.is_empty() {
+            Vec::new()
+        } else {
+            self.text(choice, text, is_thought)
         };
         if let Some(signature) = signature(whole) {
             let mut part = json!({ "text": "", "thoughtSignature": signature });

@@ -113,8 +113,9 @@ impl Call {
 /// Returns arguments: the text of an object without white space, or what a string contains.
 fn arguments(fields: &Fields<'_>) -> Option<String> {
     let raw = fields.raw("arguments")?;
-    Some(match raw.get().starts_with('"') {
-        true => fields.word("arguments")?.into_owned(),
-        false => compact(raw.get()),
+    Some(if raw.get().starts_with('"') {
+        fields.word("arguments")?.into_owned()
+    } else {
+        compact(raw.get())
     })
 }

@@ -246,9 +246,10 @@ fn input(mut fields: Fields, place: &str, notes: &mut Notes) -> Read<Option<Cont
         _ => {
             let mime_type = Some(mime).filter(|mime| !mime.is_empty());
             let mut file = FileInput { mime_type, ..FileInput::default() };
-            match url.starts_with("data:") {
-                true => file.file_data = Some(url),
-                false => file.file_url = Some(url),
+            if url.starts_with("data:") {
+                file.file_data = Some(url);
+            } else {
+                file.file_url = Some(url);
             }
             ContentPart::File { file, cache_control: None }
         }

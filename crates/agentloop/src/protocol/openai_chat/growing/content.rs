@@ -76,9 +76,10 @@ impl ChoiceState {
     /// Decodes a content that is an object: one piece if it has a type, else the JSON that was requested.
     pub(super) fn content_object(&mut self, json: String, emitter: &mut Emitter) -> Result<()> {
         let chunk: ContentChunk<'_> = serde_json::from_str(&json).unwrap_or_default();
-        match chunk.is_typed() {
-            true => self.content_chunk(chunk, emitter),
-            false => self.text(json.into(), emitter),
+        if chunk.is_typed() {
+            self.content_chunk(chunk, emitter)
+        } else {
+            self.text(json.into(), emitter)
         }
     }
 

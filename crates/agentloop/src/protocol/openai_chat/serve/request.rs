@@ -19,9 +19,10 @@ pub(super) use crate::protocol::openai::serve::read_embed;
 /// Returns what a call asks for, by its method and the end of its path.
 pub(super) fn route(method: &Method, path: &str, _: &HeaderMap) -> Option<Operation> {
     let end = path.split('?').next().unwrap_or_default().trim_end_matches('/');
-    match method == Method::POST && end.ends_with("/chat/completions") {
-        true => Some(Operation::Chat),
-        false => serve::route(method, path),
+    if method == Method::POST && end.ends_with("/chat/completions") {
+        Some(Operation::Chat)
+    } else {
+        serve::route(method, path)
     }
 }
 

@@ -122,10 +122,7 @@ pub(super) fn finish_word<'a>(
 }
 
 pub(super) fn logprobs(logprobs: &Logprobs) -> Value {
-    let refusal = match logprobs.refusal.is_empty() {
-        true => Value::Null,
-        false => tokens(&logprobs.refusal),
-    };
+    let refusal = if logprobs.refusal.is_empty() { Value::Null } else { tokens(&logprobs.refusal) };
     json!({ "content": tokens(&logprobs.content), "refusal": refusal })
 }
 

@@ -241,9 +241,10 @@ impl Passage {
     }
 
     fn complete(&mut self, whole: Cow<'_, str>, emitter: &mut Emitter) -> Result<()> {
-        let rest = match emitter.keeps_text() {
-            true => emitter.text(0, self.part).and_then(|known| whole.strip_prefix(known)),
-            false => self.received.rest_of(&whole),
+        let rest = if emitter.keeps_text() {
+            emitter.text(0, self.part).and_then(|known| whole.strip_prefix(known))
+        } else {
+            self.received.rest_of(&whole)
         };
         match rest.map_or(0, str::len) {
             0 => Ok(()),
@@ -294,9 +295,10 @@ fn other(
     let short =
         |(name, value): &(&String, &Value)| name.len() + value.weight() <= MAX_REPEATED_BYTES;
     let few = || item.iter().filter(short).take(MAX_REPEATED_FIELDS);
-    let fields = match first {
-        true => item.clone(),
-        false => few().map(|(name, value)| (name.clone(), value.clone())).collect(),
+    let fields = if first {
+        item.clone()
+    } else {
+        few().map(|(name, value)| (name.clone(), value.clone())).collect()
     };
     Ok(ResponsePart::Opaque(OpaquePart {
         provider: provider.to_owned(),

@@ -41,9 +41,10 @@ pub fn read_task(path: &str, content_type: &str, body: &Bytes) -> Result<ServedT
         .trim_start()
         .get(..10)
         .is_some_and(|start| start.eq_ignore_ascii_case("multipart/"));
-    let mut fields = match is_form {
-        true => Fields::of_form(content_type, body)?,
-        false => Fields { json: read_object(body)?, ..Fields::default() },
+    let mut fields = if is_form {
+        Fields::of_form(content_type, body)?
+    } else {
+        Fields { json: read_object(body)?, ..Fields::default() }
     };
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let mut stream = false;

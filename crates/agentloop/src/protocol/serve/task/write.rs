@@ -131,10 +131,7 @@ fn completed_images(response: &ImageResponse, now: u64) -> Bytes {
         if let (true, Some(url)) = (image.part.data.is_empty(), &image.part.url) {
             value["url"] = url.as_str().into();
         }
-        let usage = match index + 1 == response.images.len() {
-            true => response.usage.clone(),
-            false => None,
-        };
+        let usage = if index + 1 == response.images.len() { response.usage.clone() } else { None };
         // The SDK requires the usage and its details.
         let usage = usage.unwrap_or_default();
         let of = |kind: &str| usage.details.prompt_tokens_by_modality.get(kind).copied();

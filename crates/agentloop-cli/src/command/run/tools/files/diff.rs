@@ -26,9 +26,10 @@ pub(super) fn format(change: &Change<'_>) -> Vec<String> {
     let (removed, added) =
         (same_start..before.len() - same_end, same_start..after.len() - same_end);
     let name = printable::escape_line(change.path);
-    let mut lines = vec![match before.is_empty() {
-        true => format!("  new file {name}"),
-        false => format!("  {name}, line {}", same_start + 1),
+    let mut lines = vec![if before.is_empty() {
+        format!("  new file {name}")
+    } else {
+        format!("  {name}, line {}", same_start + 1)
     }];
     let mut push = |sign: char, line: &str| {
         let shown = printable::escape_line(line.strip_suffix('\n').unwrap_or(line)).into_owned();

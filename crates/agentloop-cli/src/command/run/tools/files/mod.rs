@@ -26,10 +26,7 @@ impl Root {
     pub(in crate::command::run) fn open(folder: &Path) -> Result<Self, Failure> {
         let fail = |why: &str| Failure::input(format!("--root {}: {why}", folder.display()));
         let root = folder.canonicalize().map_err(|error| fail(&error.to_string()))?;
-        match root.is_dir() {
-            true => Ok(Self(root)),
-            false => Err(fail("this is not a folder")),
-        }
+        if root.is_dir() { Ok(Self(root)) } else { Err(fail("this is not a folder")) }
     }
 
     /// Resolves `path` and all symbolic links. Fails if the result is outside the folder.
@@ -40,10 +37,7 @@ impl Root {
         let within = self.check_within(path)?;
         let found =
             self.0.join(within).canonicalize().map_err(|error| describe_io_error(path, &error))?;
-        match found.starts_with(&self.0) {
-            true => Ok(found),
-            false => Err(is_outside(path)),
-        }
+        if found.starts_with(&self.0) { Ok(found) } else { Err(is_outside(path)) }
     }
 
     /// Resolves the path of a file that does not exist yet. The folders of the path that exist must be in the folder.
@@ -60,18 +54,20 @@ impl Root {
         }
         let existing = place.ancestors().skip(1).find(|folder| folder.symlink_metadata().is_ok());
         let resolved = existing.and_then(|folder| folder.canonicalize().ok());
-        match resolved.is_some_and(|folder| folder.starts_with(&self.0) && folder.is_dir()) {
-            true => Ok(place),
-            false => Err(is_outside(path)),
+        if resolved.is_some_and(|folder| folder.starts_with(&self.0) && folder.is_dir()) {
+            Ok(place)
+        } else {
+            Err(is_outside(path))
         }
     }
 
     /// Returns the path relative to the folder. Fails if its text leads out of the folder.
     fn check_within<'a>(&self, path: &'a str) -> Result<&'a Path, ToolError> {
         let requested = Path::new(path);
-        let within = match requested.is_absolute() {
-            true => requested.strip_prefix(&self.0).map_err(|_| is_outside(path))?,
-            false => requested,
+        let within = if requested.is_absolute() {
+            requested.strip_prefix(&self.0).map_err(|_| is_outside(path))?
+        } else {
+            requested
         };
         let mut depth = 0_usize;
         for component in within.components() {

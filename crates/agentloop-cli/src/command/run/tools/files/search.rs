@@ -64,10 +64,7 @@ pub(super) fn find(root: &Root, search: &Search) -> Result<String, ToolError> {
     }
     let path = search.path.as_deref().filter(|path| !path.trim().is_empty()).unwrap_or(".");
     let place = root.find(path)?;
-    let wanted = match search.ignore_case {
-        true => search.text.to_lowercase(),
-        false => search.text.clone(),
-    };
+    let wanted = if search.ignore_case { search.text.to_lowercase() } else { search.text.clone() };
     let mut found = Vec::new();
     let mut bytes_left = MAX_TOTAL_BYTES;
     let walk = WalkBuilder::new(&place)
@@ -86,9 +83,10 @@ pub(super) fn find(root: &Root, search: &Search) -> Result<String, ToolError> {
         let Some(text) = read_text(entry.path(), &mut bytes_left) else { continue };
         let name = entry.path().strip_prefix(&root.0).unwrap_or(entry.path()).display().to_string();
         for (number, line) in text.lines().enumerate() {
-            let is_match = match search.ignore_case {
-                true => line.to_lowercase().contains(&wanted),
-                false => line.contains(&wanted),
+            let is_match = if search.ignore_case {
+                line.to_lowercase().contains(&wanted)
+            } else {
+                line.contains(&wanted)
             };
             if !is_match {
                 continue;
@@ -102,9 +100,10 @@ pub(super) fn find(root: &Root, search: &Search) -> Result<String, ToolError> {
             found.push(format!("{name}:{}: {line}", number + 1));
         }
     }
-    match found.is_empty() {
-        true => Ok(format!("[`{}` does not occur in any file]", search.text)),
-        false => Ok(found.join("\n")),
+    if found.is_empty() {
+        Ok(format!("[`{}` does not occur in any file]", search.text))
+    } else {
+        Ok(found.join("\n"))
     }
 }
 
