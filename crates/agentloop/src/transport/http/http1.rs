@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use ::http::{Request, Response};
 use bytes::Bytes;
 use http_body::Body as _;
-use http_body_util::Full;
+use super::whole::Whole;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
@@ -37,8 +37,8 @@ impl<F: Future<Output = hyper::Result<Response<Incoming>>> + Send> Head for F {}
 pub(super) struct Http1(Box<Pair>);
 
 struct Pair {
-    sender: SendRequest<Full<Bytes>>,
-    connection: Connection<TokioIo<Io>, Full<Bytes>>,
+    sender: SendRequest<Whole>,
+    connection: Connection<TokioIo<Io>, Whole>,
     gate: Gate,
 }
 
@@ -54,7 +54,7 @@ impl Http1 {
     }
 
     /// Sends a request. The response arrives only while the connection is driven, as [`receive_head`](Self::receive_head) does.
-    pub(super) fn request(&mut self, request: Request<Full<Bytes>>) -> impl Head + use<> {
+    pub(super) fn request(&mut self, request: Request<Whole>) -> impl Head + use<> {
         let Pair { sender, gate, .. } = &mut *self.0;
         // The connection is polled next, so it need not wake the task for the request.
         gate.mute(|| sender.send_request(request)).0

@@ -23,6 +23,7 @@ mod proxy;
 mod reach;
 mod redirect;
 mod tls;
+mod whole;
 mod wire;
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use ::http::header::{
 };
 use ::http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version};
 use bytes::Bytes;
-use http_body_util::Full;
+use super::whole::Whole;
 
 use super::origin::Origin;
 use super::pool::Host;
@@ -50,10 +50,10 @@ pub(super) fn http1(
     request: &mut Request<Bytes>,
     sent: &mut SentHeaders,
     proxy: Option<&Proxy>,
-) -> Result<Request<Full<Bytes>>> {
+) -> Result<Request<Whole>> {
     let origin = host.origin();
     let proxy = proxy.filter(|proxy| proxy.kind == ProxyKind::Http && !origin.https);
-    let mut outgoing = Request::new(Full::new(request.body().clone()));
+    let mut outgoing = Request::new(Whole::new(request.body().clone()));
     *outgoing.method_mut() = request.method().clone();
     *outgoing.uri_mut() = match proxy {
         Some(_) => target(origin, request.uri())?,
