@@ -248,7 +248,7 @@ fn read_hash(hex: &str) -> Option<Hash> {
 
 /// Returns the first second after a day, as Unix time.
 pub(crate) fn end_of_day(day: &str) -> Option<u64> {
-    // A text with a time, or without separators, is no day here.
+    // A text with a time, or without separators, is not a day here.
     let is_day = day.len() == 10 && day.bytes().filter(|byte| *byte == b'-').count() == 2;
     let date: jiff::civil::Date = day.parse().ok().filter(|_| is_day)?;
     let begin = date.duration_since(jiff::civil::date(1970, 1, 1)).as_secs();

@@ -114,7 +114,6 @@ mod pace;
 #[path = "../tests/it/support/patience.rs"]
 mod patience;
 mod percent;
-#[cfg(feature = "serve")]
 mod private_file;
 #[cfg(any(feature = "bedrock", feature = "entra", feature = "mcp"))]
 mod processes;
@@ -208,10 +207,11 @@ pub use timeouts::Timeouts;
 pub use transport::BoxFuture;
 
 /// What the other crates of the workspace share. It is not part of the API.
-#[cfg(feature = "serve")]
 #[doc(hidden)]
 pub mod internal {
     pub use crate::lock::{lock, read, write};
+    #[cfg(any(feature = "bedrock", feature = "entra", feature = "mcp"))]
+    pub use crate::processes::{Family, kill_group};
     pub use crate::secret::echo::Echo;
 
     pub mod files {

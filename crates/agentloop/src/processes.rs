@@ -1,4 +1,4 @@
-//! Processes that the library starts, and all of their descendants.
+//! Processes that the library and the command start, and all of their descendants.
 //!
 //! Such a process runs in its own process group, and an environment variable marks it and its descendants. Ending the family
 //! kills the group and, on Linux, every process with the mark, because a process that started its own session has left the
@@ -11,7 +11,7 @@ const MAX_ROUNDS: usize = 8;
 
 /// A process and its descendants.
 #[derive(Debug)]
-pub(crate) struct Family {
+pub struct Family {
     /// The variable that marks the processes, with its value.
     mark: String,
     /// The id of the first process, which is the id of its group.
@@ -20,7 +20,7 @@ pub(crate) struct Family {
 
 impl Family {
     /// Prepares a command to be the first process. `variable` marks the processes.
-    pub(crate) fn new(command: &mut Command, variable: &str) -> Self {
+    pub fn new(command: &mut Command, variable: &str) -> Self {
         // The mark is not a secret. It only has to be unique.
         let mark = format!("{:016x}-{}", crate::hash::random(), std::process::id());
         command.env(variable, &mark);
@@ -31,7 +31,7 @@ impl Family {
     }
 
     /// Remembers the first process, whose id is that of its group.
-    pub(crate) fn started(&mut self, child: &Child) {
+    pub fn started(&mut self, child: &Child) {
         self.group = child.id();
     }
 
@@ -42,14 +42,19 @@ impl Family {
     }
 
     /// Kills the processes.
-    pub(crate) fn kill(&self) {
-        send_signal(self.group, Signal::Kill);
+    pub fn kill(&self) {
+        kill_group(self.group);
         for _ in 0..MAX_ROUNDS {
             if !kill_marked(&self.mark) {
                 break;
             }
         }
     }
+}
+
+/// Kills the processes of a group.
+pub fn kill_group(group: Option<u32>) {
+    send_signal(group, Signal::Kill);
 }
 
 /// A signal that ends a process.

@@ -8,6 +8,8 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use agentloop::internal::kill_group;
+
 /// The first argument of a guard.
 pub(super) const WORD: &str = "__guard-of-llama-server";
 
@@ -31,7 +33,7 @@ pub(crate) fn run_if_asked() -> Option<ExitCode> {
     // A server of one model has none.
     let _ = std::fs::remove_dir_all(folder);
     if code.is_none() {
-        kill_group(std::process::id());
+        kill_group(Some(std::process::id()));
     }
     Some(ExitCode::from(code.unwrap_or(0)))
 }
@@ -54,18 +56,3 @@ fn run(command: &mut Command) -> std::io::Result<Option<u8>> {
     child.kill()?;
     child.wait().map(|_| None)
 }
-
-/// Kills all processes of a group.
-#[cfg(unix)]
-pub(super) fn kill_group(id: u32) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-
-    if let Some(group) = i32::try_from(id).ok().and_then(Pid::from_raw) {
-        // This fails only if no process of the group is left.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-}
-
-/// Does nothing: there are no process groups. Instances of a router end by themselves when it does.
-#[cfg(not(unix))]
-pub(super) fn kill_group(_: u32) {}

@@ -11,8 +11,9 @@ mod router;
 mod servers;
 mod transport;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use agentloop::internal::lock;
 use agentloop::provider::KeySource;
 use agentloop::{LocalConfig, Provider};
 
@@ -37,7 +38,7 @@ pub(crate) enum Reach {
 pub(crate) fn provider(config: Option<&LocalConfig>, reach: Reach, notes: Notes) -> Provider {
     static SHARED: Mutex<Option<Arc<Servers>>> = Mutex::new(None);
     let config = config.cloned().unwrap_or_default();
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = lock(&SHARED);
     let same = shared.take().filter(|it| it.config == config && it.reach == reach);
     let running = tokio::sync::Mutex::default();
     let new = || Arc::new(Servers { config, reach, notes, running });

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use agentloop::internal::{kill_group, lock};
 use agentloop::{Error, ErrorKind, Result};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
@@ -108,10 +109,6 @@ impl Process {
     }
 }
 
-fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
-    log.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Returns a random number, in hexadecimal.
 pub(super) fn random() -> String {
     let mut random = [0_u8; 32];
@@ -141,7 +138,7 @@ async fn watch(mut guard: Child, folder: String, log: Shared, port: oneshot::Sen
         () = &mut read => true,
     };
     let status = guard.wait().await.map(|status| format!(" ({status})"));
-    group.into_iter().for_each(guard::kill_group);
+    kill_group(group);
     lock(&log).ended = Some(status.unwrap_or_default());
     let _ = std::fs::remove_dir_all(folder);
     if !is_read {

@@ -127,8 +127,9 @@ fn what_directs_keys_files_variables_or_prompts_needs_trust() {
         [fetch_page]
         allow_private = true
         [local]
+        program = "/tmp/evil"
         folders = ["/tmp/evil"]
-        context = 4000000000
+        options = ["--evil"]
     "#;
     let hostile = format!("default_tools = ['run_command']\nallow = ['*']\n{hostile}");
     let (config, restricted) =

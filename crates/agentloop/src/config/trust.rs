@@ -89,7 +89,10 @@ pub(super) const SETTINGS: &[Setting] = &[
     trusted("groups.*", TOOLS),
     trusted("default_tools", TOOLS),
     trusted("allow", "lets tools run without approval"),
-    trusted("local", "chooses which files are loaded as models, and how much memory they use"),
+    trusted(
+        "local",
+        "starts a program, and chooses its options and the files that it loads as models",
+    ),
     trusted("gateway", "changes who may use the gateway, and where its requests go"),
     trusted("fetch_page.allow_private", "lets a model read pages of this machine and its network"),
 ];

@@ -64,7 +64,7 @@ impl FromStr for Date {
     type Err = ParseDateError;
 
     fn from_str(text: &str) -> Result<Self, ParseDateError> {
-        // A text with a time, or without separators, is no date here.
+        // A text with a time, or without separators, is not a date here.
         let is_date = text.len() == 10 && text.bytes().filter(|byte| *byte == b'-').count() == 2;
         let date = text.parse().ok().filter(|_| is_date);
         date.map(Self).ok_or_else(|| ParseDateError(text.to_owned()))

@@ -100,6 +100,16 @@ fn what_a_user_makes_or_calls_has_an_example() {
     }
     let wanted: BTreeSet<String> = sources.iter().flat_map(|text| wanted(text)).collect();
     assert!(wanted.len() > 100, "{}", wanted.len());
-    let missing: Vec<&String> = wanted.iter().filter(|name| !words.contains(*name)).collect();
+    // The other crates of this repository use these. They are not in the documentation.
+    let hidden = [
+        "Echo",
+        "StoreError",
+        "append_suffix",
+        "create_folder",
+        "parent_folder",
+        "skip_serializing_none",
+    ];
+    let is_missing = |name: &&String| !words.contains(*name) && !hidden.contains(&name.as_str());
+    let missing: Vec<&String> = wanted.iter().filter(is_missing).collect();
     assert!(missing.is_empty(), "without an example: {missing:?}");
 }

@@ -81,12 +81,12 @@ impl<'de> Deserialize<'de> for ToolCall {
 
 impl Serialize for ToolCall {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[skip_serializing_none]
         #[derive(Serialize)]
         struct Custom<'a> {
             name: &'a str,
             input: &'a str,
         }
+        #[skip_serializing_none]
         #[derive(Serialize)]
         struct Form<'a> {
             id: &'a str,

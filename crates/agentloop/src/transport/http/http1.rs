@@ -8,10 +8,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use super::whole::Whole;
 use ::http::{Request, Response};
 use bytes::Bytes;
 use http_body::Body as _;
-use super::whole::Whole;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper_util::rt::TokioIo;

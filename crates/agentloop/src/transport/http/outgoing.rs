@@ -1,11 +1,11 @@
 //! Prepares requests for each version of HTTP.
 
+use super::whole::Whole;
 use ::http::header::{
     CONNECTION, CONTENT_LENGTH, Entry, HOST, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE,
 };
 use ::http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version};
 use bytes::Bytes;
-use super::whole::Whole;
 
 use super::origin::Origin;
 use super::pool::Host;

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::io;
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use agentloop::internal::Family;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{ChildStdin, Command};
 use tokio::time::timeout;
 
 /// How much of an output is kept, in bytes: half of its start and half of its end.
@@ -19,10 +19,6 @@ const REST_WAIT: Duration = Duration::from_millis(500);
 
 /// The variable that marks a process and everything that it starts.
 const MARK: &str = "AGENTLOOP_TOOL_PROCESS";
-
-/// How many times processes with the mark are searched. One may start another during a search.
-#[cfg(target_os = "linux")]
-const MAX_ROUNDS: usize = 8;
 
 /// A process that has ended.
 #[derive(Debug)]
@@ -39,14 +35,15 @@ pub(super) async fn run(
     input: Option<Vec<u8>>,
     limit: Duration,
 ) -> io::Result<Option<Finished>> {
-    let mark = Family::mark(&mut command);
+    let mut family = Family::new(&mut command, MARK);
     command
         .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
     let mut child = command.spawn()?;
-    let family = Family::of(&child, mark);
+    family.started(&child);
+    let family = Owned(family);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut out, mut error) = (Tail::default(), Tail::default());
     let ended = timeout(limit, async {
@@ -62,7 +59,7 @@ pub(super) async fn run(
             }
         };
         if !has_read && timeout(REST_WAIT, &mut read).await.is_err() {
-            family.end();
+            family.0.kill();
             let _ = timeout(REST_WAIT, &mut read).await;
         }
         status
@@ -89,75 +86,12 @@ async fn write(stdin: Option<ChildStdin>, input: Vec<u8>) {
 
 /// A process and everything that it has started. It ends when this is dropped.
 #[derive(Debug)]
-struct Family {
-    #[cfg_attr(not(unix), allow(dead_code, reason = "there are no process groups"))]
-    group: Option<u32>,
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there is no /proc"))]
-    mark: String,
-}
+struct Owned(Family);
 
-impl Family {
-    /// Puts the process into a group of its own, and marks it. A process that leaves the group keeps the mark.
-    fn mark(command: &mut Command) -> String {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let now = since.unwrap_or_default().as_nanos();
-        let mark = format!("{}-{count}-{now:x}", std::process::id());
-        command.env(MARK, &mark);
-        #[cfg(unix)]
-        command.process_group(0);
-        mark
-    }
-
-    fn of(child: &Child, mark: String) -> Self {
-        Self { group: child.id(), mark }
-    }
-
-    /// Ends all processes.
-    fn end(&self) {
-        #[cfg(unix)]
-        if let Some(id) = self
-            .group
-            .and_then(|id| i32::try_from(id).ok())
-            .and_then(rustix::process::Pid::from_raw)
-        {
-            // Processes that have ended already are not an error.
-            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
-        }
-        #[cfg(target_os = "linux")]
-        for _ in 0..MAX_ROUNDS {
-            if !kill_marked(&format!("{MARK}={}", self.mark)) {
-                break;
-            }
-        }
-    }
-}
-
-impl Drop for Family {
+impl Drop for Owned {
     fn drop(&mut self) {
-        self.end();
+        self.0.kill();
     }
-}
-
-/// Kills the processes whose environment contains the mark. Returns whether there were any.
-#[cfg(target_os = "linux")]
-fn kill_marked(mark: &str) -> bool {
-    use rustix::process::{Pid, Signal, kill_process};
-
-    let Ok(processes) = std::fs::read_dir("/proc") else { return false };
-    let mut is_found = false;
-    for process in processes.flatten() {
-        let name = process.file_name();
-        let id = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
-        let Some(id) = id else { continue };
-        // The environment of another user's process cannot be read. That of a process that has ended is empty.
-        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
-        if environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()) {
-            is_found |= kill_process(id, Signal::KILL).is_ok();
-        }
-    }
-    is_found
 }
 
 /// The start and the end of an output.
