@@ -89,10 +89,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     trusted("groups.*", TOOLS),
     trusted("default_tools", TOOLS),
     trusted("allow", "lets tools run without approval"),
-    trusted(
-        "local",
-        "starts a program, and chooses its options and the files that it loads as models",
-    ),
+    trusted("local", "starts a program, and chooses its options and the files it loads"),
     trusted("gateway", "changes who may use the gateway, and where its requests go"),
     trusted("fetch_page.allow_private", "lets a model read pages of this machine and its network"),
 ];

@@ -135,10 +135,12 @@ impl<'a> Session<'a> {
                     if shown.is_background {
                         let log = format!("{place}/log-{at}");
                         let _ = writeln!(script, "{{ {text}\n}} > {log} 2>&1 < /dev/null");
-                        // A server prints where it listens when it does.
+                        // A server prints where it listens when it does, if not to a file of the page.
+                        let file = text.split_once("2> ").map_or("", |(_, rest)| rest);
+                        let file = file.split(' ').next().unwrap_or_default();
                         let _ = writeln!(
                             script,
-                            "for i in $(seq {LOOKS}); do grep -q 'listens at' {log} && break; kill -0 $! 2> /dev/null || break; sleep 0.05; done\ncat {log}; true"
+                            "for i in $(seq {LOOKS}); do grep -qs 'listens at' {log} {file} && break; kill -0 $! 2> /dev/null || break; sleep 0.05; done\ncat {log}; true"
                         );
                     } else if let Some(wanted) = self.delayed_output(&steps[..at], shown) {
                         // On a busy machine, what happens within a second takes longer.
