@@ -26,7 +26,7 @@ ci-clean:
   .ci/run
 
 # Writes all generated files: snapshots, the tables of docs/ and of the README. Review the diff afterwards.
-update: update-snapshots update-docs update-readme
+update: update-snapshots update-docs update-readme update-counts
   git status --short
 
 # Writes the snapshots of all tests as they are now.
@@ -37,6 +37,10 @@ update-snapshots:
 update-docs:
   UPDATE_DOCS=1 INSTA_UPDATE=always cargo test -p agentloop --test it -- wire restrict rows::docs
   UPDATE_DOCS=1 cargo test -p agentloop-cli --test it -- guide
+
+# Writes the counts in docs/architecture.md: lines, public items, crates, pages, options.
+update-counts:
+  tools/counts --write
 
 # Writes the generated tables of the README.
 update-readme:
