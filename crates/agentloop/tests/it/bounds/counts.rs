@@ -3,7 +3,7 @@
 use agentloop::ChatStreamEvent;
 use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 
-use super::hostile::{self, Sent};
+use super::bodies::{self, Sent};
 use super::read;
 
 const MOST: i64 = i64::MAX;
@@ -22,12 +22,12 @@ fn three_times_the_largest_number_of_tokens_does_not_overflow() {
     let chat = format!(
         r#","usage":{{"prompt_tokens":{MOST},"completion_tokens":{MOST},"total_tokens":{MOST},"completion_tokens_details":{reasoning},"prompt_tokens_details":{{"cached_tokens":{MOST},"cache_write_tokens":{MOST},"audio_tokens":{MOST}}}}}"#
     );
-    is_counted(&hostile::chat(r#"{"content":"a"}"#, &chat));
-    let mut other = hostile::chat(r#"{"content":"a"}"#, &chat);
+    is_counted(&bodies::chat(r#"{"content":"a"}"#, &chat));
+    let mut other = bodies::chat(r#"{"content":"a"}"#, &chat);
     other.provider = "xai";
     is_counted(&other);
 
-    let mut responses = hostile::responses("[]");
+    let mut responses = bodies::responses("[]");
     let usage = format!(
         r#""usage":{{"input_tokens":{MOST},"output_tokens":{MOST},"total_tokens":{MOST},"output_tokens_details":{reasoning},"input_tokens_details":{{"cached_tokens":{MOST}}},"cost_in_usd_ticks":{MOST}}},"output""#
     );
@@ -38,7 +38,7 @@ fn three_times_the_largest_number_of_tokens_does_not_overflow() {
     let usage = format!(
         r#""usage":{{"input_tokens":{MOST},"output_tokens":{MOST},"cache_read_input_tokens":{MOST},"cache_creation":{{"ephemeral_5m_input_tokens":{MOST},"ephemeral_1h_input_tokens":{MOST}}}}},"content""#
     );
-    let mut anthropic = hostile::anthropic("[]");
+    let mut anthropic = bodies::anthropic("[]");
     let body = String::from_utf8(anthropic.pieces[0].to_vec()).unwrap();
     anthropic.pieces = vec![body.replace(r#""content""#, &usage).into()];
     is_counted(&anthropic);
@@ -47,7 +47,7 @@ fn three_times_the_largest_number_of_tokens_does_not_overflow() {
     let usage = format!(
         r#""usageMetadata":{{"promptTokenCount":{MOST},"candidatesTokenCount":{MOST},"thoughtsTokenCount":{MOST},"toolUsePromptTokenCount":{MOST},"cachedContentTokenCount":{MOST},"totalTokenCount":{MOST},"promptTokensDetails":[{share},{share},{share}]}},"candidates""#
     );
-    let mut gemini = hostile::gemini(r#"[{"text":"a"}]"#, "");
+    let mut gemini = bodies::gemini(r#"[{"text":"a"}]"#, "");
     let body = String::from_utf8(gemini.pieces[0].to_vec()).unwrap();
     gemini.pieces = vec![body.replace(r#""candidates""#, &usage).into()];
     is_counted(&gemini);
@@ -65,7 +65,7 @@ fn a_sum_of_the_tokens_of_texts_does_not_overflow() {
 #[test]
 fn a_negative_number_of_tokens_is_ignored() {
     let usage = r#","usage":{"prompt_tokens":-5,"completion_tokens":-1,"total_tokens":-6}"#;
-    let (outcome, _) = read(&hostile::chat(r#"{"content":"a"}"#, usage));
+    let (outcome, _) = read(&bodies::chat(r#"{"content":"a"}"#, usage));
     let Some(ChatStreamEvent::MessageDone { response }) = outcome.unwrap() else {
         panic!("no response")
     };

@@ -3,7 +3,7 @@
 use agentloop::ErrorKind;
 use serde_json::{Value, json};
 
-use super::hostile::Sent;
+use super::bodies::Sent;
 use super::read;
 
 /// Fails when the stream is read to its end: each of these brings more than a response may hold.

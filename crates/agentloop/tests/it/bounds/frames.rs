@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::hostile::{Sent, Shape, same};
+use super::bodies::{Sent, Shape, same};
 use crate::support::frames;
 
 /// A stream of such events, each in a frame of its own.

@@ -1,5 +1,6 @@
 //! The cost of a hostile provider: memory by the bytes it sends, and work by their number.
 
+mod bodies;
 mod cases;
 mod counts;
 mod endless;
@@ -11,8 +12,8 @@ mod modalities;
 use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::{AgentLoop, ChatStreamEvent, Result};
 use allocation_counter::AllocationInfo;
+use bodies::Sent;
 use bytes::Bytes;
-use hostile::Sent;
 
 use crate::support::now;
 

@@ -6,7 +6,7 @@ use agentloop::{
 };
 use allocation_counter::AllocationInfo;
 
-use super::hostile::{list, same};
+use super::bodies::{list, same};
 use crate::client::fake::{Fake, Reply};
 use crate::tasks::wav;
 
