@@ -14,6 +14,8 @@
     reason = "a benchmark prints, and fails when it cannot run"
 )]
 
+#[path = "../tests/it/bounds/bodies.rs"]
+mod bodies;
 #[path = "../tests/it/bounds/hostile.rs"]
 mod hostile;
 
@@ -23,7 +25,8 @@ use std::task::{Context, Poll, Waker};
 
 use agentloop::AgentLoop;
 use agentloop::inspect::{self, DecodeOptions, HttpResponse};
-use hostile::{SHAPES, Sent, Shape};
+use bodies::{Sent, Shape};
+use hostile::SHAPES;
 
 const TIMES: [usize; 3] = [1, 4, 16];
 
