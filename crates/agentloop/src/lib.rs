@@ -211,7 +211,7 @@ pub use transport::BoxFuture;
 pub mod internal {
     pub use crate::lock::{lock, read, write};
     #[cfg(any(feature = "bedrock", feature = "entra", feature = "mcp"))]
-    pub use crate::processes::{Family, kill_group};
+    pub use crate::processes::{Family, find_program, kill_group};
     pub use crate::secret::echo::Echo;
 
     pub mod files {

@@ -4,10 +4,20 @@
 //! kills the group and, on Linux, every process with the mark, because a process that started its own session has left the
 //! group. A process that has left the group and has cleared its environment cannot be ended.
 
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
 use tokio::process::{Child, Command};
 
 /// The number of searches for processes with the mark. A process may start another one during a search.
 const MAX_ROUNDS: usize = 8;
+
+/// Returns a program by its place in an absolute folder of `path`, which is that of the variable `PATH`. A folder that depends on
+/// where this program was started could be anyone's.
+pub fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(name)).find(|file| file.is_file())
+}
 
 /// A process and its descendants.
 #[derive(Debug)]

@@ -36,7 +36,7 @@ pub(super) fn scan(folders: &[PathBuf]) -> Vec<Model> {
 
 /// Returns the name of a model: that of its file, without the number of the first of several files. Others, and files with which a
 /// model reads images (`mmproj`), have none.
-fn name_of(file: &Path) -> Option<String> {
+pub(super) fn name_of(file: &Path) -> Option<String> {
     let stem = file.file_name()?.to_str()?.strip_suffix(".gguf")?;
     let is_number = |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
     let name = match stem.rsplit_once("-of-").filter(|(_, count)| is_number(count)) {

@@ -16,13 +16,13 @@ pub(super) const WORD: &str = "__guard-of-llama-server";
 /// How soon a guard notices that the server has ended.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs a guard, if this process was started as one. The arguments are a folder to remove at the end, the program and its arguments.
+/// Runs a guard, if this process was started as one. The arguments are a file to remove at the end, the program and its arguments.
 pub(crate) fn run_if_asked() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     if args.next()? != WORD {
         return None;
     }
-    let (folder, program) = (args.next()?, args.next()?);
+    let (file, program) = (args.next()?, args.next()?);
     // `killall agentloop` must not end the guard together with its owner.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(c"llama-guard");
@@ -31,7 +31,7 @@ pub(crate) fn run_if_asked() -> Option<ExitCode> {
         Some(127)
     });
     // A server of one model has none.
-    let _ = std::fs::remove_dir_all(folder);
+    let _ = std::fs::remove_file(file);
     if code.is_none() {
         kill_group(Some(std::process::id()));
     }

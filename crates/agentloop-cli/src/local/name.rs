@@ -1,11 +1,11 @@
 //! What a name after `local/` means.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use agentloop::{Error, ErrorKind, LocalConfig, Result};
 
 use super::Reach;
-use super::folders::{self, Model};
+use super::folders;
 
 /// The longest name, in bytes.
 const MAX_NAME: usize = 1_024;
@@ -17,33 +17,45 @@ const MAX_NAMED: usize = 20;
 const FORMS: &str = "name a file as local/./model.gguf, a repository of Hugging Face as local/OWNER/REPO or local/OWNER/REPO:QUANT, or \
                      one of `agentloop models local`";
 
-/// What to run.
+/// The option of the server that names a file.
+pub(super) const FILE: &str = "model";
+
+/// The option of the server that names a repository.
+pub(super) const REPOSITORY: &str = "hf-repo";
+
+/// The option that the server needs for what a model is used for.
+pub(super) type Task = Option<&'static str>;
+
+/// What to run, and for what.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    File(Model),
-    /// `OWNER/REPO` or `OWNER/REPO:QUANT`. Neither begins with a hyphen.
-    Repository(String),
+pub(super) struct Wanted {
+    /// The option of the server that names it.
+    pub(super) option: &'static str,
+    /// The absolute path of a file that exists, or `OWNER/REPO` or `OWNER/REPO:QUANT`. Neither begins with a hyphen.
+    pub(super) value: String,
+    pub(super) task: Task,
 }
 
-/// Finds what a name means. A file exists, and its path is absolute.
-pub(super) fn find(name: &str, config: &LocalConfig, reach: Reach) -> Result<Wanted> {
+/// Finds what a name means.
+pub(super) fn find(name: &str, task: Task, config: &LocalConfig, reach: Reach) -> Result<Wanted> {
     if name.len() > MAX_NAME || name.chars().any(char::is_control) {
-        return Err(refuse("a name has control characters or is too long".to_owned()));
+        return Err(refuse("a name has control characters or is too long"));
     }
-    let is_path = name.starts_with("./") || Path::new(name).is_absolute();
-    if is_path && reach == Reach::All {
-        return Ok(Wanted::File(open(name)?));
-    }
+    let (mut option, mut value) = (FILE, name.to_owned());
     let models = folders::scan(&config.folders);
     let plain = name.strip_suffix(".gguf").unwrap_or(name);
-    if let Some(model) = models.iter().find(|model| model.name.eq_ignore_ascii_case(plain)) {
-        return Ok(Wanted::File(model.clone()));
+    if reach == Reach::All && (name.starts_with("./") || Path::new(name).is_absolute()) {
+        value = open(Path::new(name))?;
+    } else if let Some(model) = models.iter().find(|it| it.name.eq_ignore_ascii_case(plain)) {
+        value = open(&model.path)?;
+    } else if is_repository(name) {
+        option = REPOSITORY;
+    } else {
+        let known: Vec<String> = models.into_iter().take(MAX_NAMED).map(|it| it.name).collect();
+        let known = known.join(", ");
+        return Err(refuse(&format!("there is no model local/{name} in the folders ({known})")));
     }
-    if is_repository(name) {
-        return Ok(Wanted::Repository(name.to_owned()));
-    }
-    let known: Vec<String> = models.into_iter().take(MAX_NAMED).map(|model| model.name).collect();
-    Err(refuse(format!("there is no model local/{name} in the folders ({})", known.join(", "))))
+    Ok(Wanted { option, value, task })
 }
 
 fn is_repository(name: &str) -> bool {
@@ -56,17 +68,14 @@ fn is_repository(name: &str) -> bool {
     is_path && is_word(quant)
 }
 
-/// Checks a file. A pipe or a device would make the server wait for ever.
-fn open(path: &str) -> Result<Model> {
-    let whole = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
-    if !whole.is_file() {
-        return Err(refuse(format!("{} is not a file", whole.display())));
-    }
-    let name = whole.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Model { name, path: whole })
+/// Returns the whole path of a file. A pipe or a device would make the server wait for ever.
+fn open(path: &Path) -> Result<String> {
+    let whole = std::path::absolute(path).ok().filter(|whole| whole.is_file());
+    let text = whole.and_then(|whole| whole.into_os_string().into_string().ok());
+    text.ok_or_else(|| refuse(&format!("{} is not a file", path.display())))
 }
 
-fn refuse(message: String) -> Error {
+fn refuse(message: &str) -> Error {
     Error::new(ErrorKind::InvalidRequest, message).with_hint(FORMS)
 }
 
@@ -75,14 +84,14 @@ mod tests {
     use super::*;
 
     fn find(name: &str, reach: Reach) -> Result<Wanted> {
-        super::find(name, &LocalConfig::default(), reach)
+        super::find(name, None, &LocalConfig::default(), reach)
     }
 
     #[test]
     fn only_repositories_are_repositories() {
         for name in ["ggml-org/gemma-3-1b-it-GGUF", "a/b:Q4_K_M", "A.b/c_d-1:q8_0"] {
             let wanted = find(name, Reach::Listed).unwrap();
-            assert_eq!(wanted, Wanted::Repository(name.to_owned()));
+            assert_eq!((wanted.option, wanted.value.as_str()), (REPOSITORY, name));
         }
     }
 
@@ -137,7 +146,8 @@ mod tests {
         let file = std::env::temp_dir().join(format!("agentloop-name-{}.gguf", std::process::id()));
         std::fs::write(&file, "GGUF").unwrap();
         let name = file.to_str().unwrap();
-        assert!(matches!(find(name, Reach::All), Ok(Wanted::File(it)) if it.path == file));
+        let wanted = find(name, Reach::All).unwrap();
+        assert_eq!((wanted.option, wanted.value.as_str()), (FILE, name));
         assert!(find(name, Reach::Listed).is_err());
         std::fs::remove_file(file).unwrap();
     }

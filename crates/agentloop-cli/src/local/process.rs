@@ -55,7 +55,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts the server, and waits until it has printed its port. The line is that of the guard: a folder that is removed at the end,
+    /// Starts the server, and waits until it has printed its port. The line is that of the guard: a file that is removed at the end,
     /// the program, and its arguments.
     pub(super) async fn start(line: &[String], wait: Duration) -> Result<Self> {
         let key = random();
@@ -75,8 +75,8 @@ impl Process {
         let log = Arc::new(Mutex::new(Log { secrets, ..Log::default() }));
         let (sender, port) = oneshot::channel();
         let mut process = Self { port: 0, key, log: log.clone(), _owner: guard.stdin.take() };
-        let folder = line.first().cloned().unwrap_or_default();
-        tokio::spawn(watch(guard, folder, log, sender));
+        let file = line.first().cloned().unwrap_or_default();
+        tokio::spawn(watch(guard, file, log, sender));
         process.port = match timeout(wait, port).await {
             Ok(Ok(port)) => port,
             Ok(Err(_)) => return Err(process.failed("llama-server ended before it listened")),
@@ -118,7 +118,7 @@ pub(super) fn random() -> String {
 }
 
 /// Reads what the server prints until it ends, and then kills what it has left behind.
-async fn watch(mut guard: Child, folder: String, log: Shared, port: oneshot::Sender<u16>) {
+async fn watch(mut guard: Child, file: String, log: Shared, port: oneshot::Sender<u16>) {
     let (group, output) = (guard.id(), guard.stderr.take());
     let mut port = Some(port);
     let mut read = Box::pin(async {
@@ -140,7 +140,7 @@ async fn watch(mut guard: Child, folder: String, log: Shared, port: oneshot::Sen
     let status = guard.wait().await.map(|status| format!(" ({status})"));
     kill_group(group);
     lock(&log).ended = Some(status.unwrap_or_default());
-    let _ = std::fs::remove_dir_all(folder);
+    let _ = std::fs::remove_file(file);
     if !is_read {
         let _ = timeout(REST_WAIT, read).await;
     }

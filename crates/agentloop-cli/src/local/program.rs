@@ -90,10 +90,7 @@ pub(super) fn look_up(config: &LocalConfig) -> Option<PathBuf> {
     if let Some(set) = &config.program {
         return Some(set.clone()).filter(|set| set.is_file());
     }
-    // A relative folder would depend on the current one, which another user may control.
-    let path = std::env::var_os("PATH")?;
-    let mut folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-    folders.find_map(|folder| Some(folder.join(PROGRAM)).filter(|file| file.is_file()))
+    agentloop::internal::find_program(PROGRAM, &std::env::var_os("PATH")?)
 }
 
 async fn not_installed(config: &LocalConfig) -> Error {

@@ -5,77 +5,82 @@ use std::path::Path;
 use agentloop::{Error, ErrorKind, Result};
 use serde_json::{Value, json};
 
-use super::folders::{MAX_MODELS, Model};
-use super::name::Wanted;
+use super::folders::{MAX_MODELS, name_of};
+use super::name::{REPOSITORY, Wanted};
 use super::servers::Server;
+use crate::files::replace;
 use crate::notes::Notes;
 
 /// The longest event about a download, in bytes.
 const MAX_EVENT: usize = 64 << 10;
 
-/// Writes the file of models: a section for each, whose name is the id of the model.
-pub(super) fn write(file: &Path, models: &[Model]) -> Result<()> {
-    let mut text = "# Written by agentloop\n".to_owned();
-    for Model { name, path } in models {
-        // Some characters cannot be written there.
-        let is_allowed =
-            |path: &&str| !path.contains(['#', ';', '\n', '\r']) && path.trim() == *path;
-        let value = path.to_str().filter(is_allowed).ok_or_else(|| {
-            let message =
-                format!("{}: llama-server cannot read a path with # or ;", path.display());
-            Error::new(ErrorKind::InvalidRequest, message)
-        })?;
-        text.push_str(&format!("[{name}]\nmodel = {value}\n"));
-    }
+/// A section of the file of models: its name, which is the id of the model, and its lines.
+pub(super) type Section = (String, String);
+
+/// Writes the file of models.
+pub(super) fn write(file: &Path, sections: &[Section]) -> Result<()> {
+    let text: String = sections.iter().map(|(id, lines)| format!("[{id}]\n{lines}")).collect();
     let failed = |error| Error::new(ErrorKind::Other, format!("{}: {error}", file.display()));
-    std::fs::write(file, text).map_err(failed)
+    replace(file, format!("# Written by agentloop\n{text}").as_bytes()).map_err(failed)
+}
+
+/// Returns the lines of a model. Some characters of paths cannot be written there.
+fn lines(Wanted { option, value, task, .. }: &Wanted) -> Result<String> {
+    if value.contains(['#', ';', '\n', '\r']) || value.trim() != value {
+        let message = format!("{value}: llama-server cannot read a path with # or ;");
+        return Err(Error::new(ErrorKind::InvalidRequest, message));
+    }
+    let task = task.map(|task| format!("{task} = true\n")).unwrap_or_default();
+    Ok(format!("{option} = {value}\n{task}"))
 }
 
 /// Returns the id of a model that has none yet: its name, in characters that need no quotes.
-fn id(name: &str, models: &[Model]) -> String {
+fn id(value: &str, sections: &[Section]) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ".-_".contains(letter);
+    let name = name_of(Path::new(value)).unwrap_or_else(|| value.to_owned());
     let id = name.replace(|letter| !is_plain(letter), "_");
     // `default` has a meaning of its own in the file.
-    if id == "default" || models.iter().any(|it| it.name == id) {
-        format!("{id}~{}", models.len())
-    } else {
-        id
-    }
+    let is_free = id != "default" && !sections.iter().any(|(it, _)| *it == id);
+    if is_free { id } else { format!("{id}~{}", sections.len()) }
 }
 
 /// Makes the server know a model, and returns its id. Without `notes` nothing is downloaded.
-pub(super) async fn add(server: &Server, wanted: &Wanted, notes: Option<Notes>) -> Result<String> {
+pub(super) async fn add(
+    server: &Server,
+    mut wanted: Wanted,
+    notes: Option<Notes>,
+) -> Result<String> {
     // One at a time: the list also has the name of a repository that is being downloaded.
-    let mut models = server.models.lock().await;
-    let name = match wanted {
-        Wanted::File(model) => return add_file(server, model, &mut models).await,
-        Wanted::Repository(name) => name,
-    };
-    match (find(name, list(server, "/models").await?), notes) {
-        (Some(id), _) => Ok(id),
-        (None, Some(notes)) => download(server, name, notes).await,
-        (None, None) => {
-            let message = format!("local/{name} is not on this machine");
-            let hint = format!("download it with `agentloop -m local/{name} Hello`");
-            Err(Error::new(ErrorKind::InvalidRequest, message).with_hint(hint))
+    let mut sections = server.sections.lock().await;
+    if wanted.option == REPOSITORY {
+        let name = &wanted.value;
+        wanted.value = match (find(name, list(server, "/models").await?), notes) {
+            (Some(id), _) => id,
+            (None, Some(notes)) => download(server, name, notes).await?,
+            (None, None) => {
+                let message = format!("local/{name} is not on this machine");
+                let hint = format!("download it with `agentloop -m local/{name} Hello`");
+                return Err(Error::new(ErrorKind::InvalidRequest, message).with_hint(hint));
+            }
+        };
+        if wanted.task.is_none() {
+            return Ok(wanted.value);
         }
     }
-}
-
-async fn add_file(server: &Server, model: &Model, models: &mut Vec<Model>) -> Result<String> {
-    if let Some(known) = models.iter().find(|it| it.path == model.path) {
-        return Ok(known.name.clone());
+    let lines = lines(&wanted)?;
+    if let Some((id, _)) = sections.iter().find(|(_, it)| *it == lines) {
+        return Ok(id.clone());
     }
-    let new = Model { name: id(&model.name, models), path: model.path.clone() };
-    let all = [models.as_slice(), std::slice::from_ref(&new)].concat();
+    let id = id(&wanted.value, &sections);
+    let all = [sections.as_slice(), &[(id.clone(), lines)]].concat();
     write(&server.file, &all)?;
-    if !list(server, "/models?reload=1").await?.contains(&new.name) {
-        let message = format!("llama-server does not take {}", model.path.display());
+    if !list(server, "/models?reload=1").await?.contains(&id) {
+        let message = format!("llama-server does not take {}", wanted.value);
         let error = Error::new(ErrorKind::Server, message);
         return Err(error.with_hint("this version may be too old: update it"));
     }
-    *models = all;
-    Ok(new.name)
+    *sections = all;
+    Ok(id)
 }
 
 /// Lists the models that the server knows. Those in its cache have a slash in their names.
@@ -146,19 +151,21 @@ fn progress(name: &str, event: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::local::name::FILE;
 
     #[test]
     fn each_model_has_an_id_of_its_own_that_needs_no_quotes() {
-        let mut models = Vec::new();
+        let mut sections = Vec::new();
         for (name, expected) in [
-            ("tiny", "tiny"),
-            ("tiny", "tiny~1"),
-            ("x],y = [ü", "x__y_____"),
-            ("default", "default~3"),
+            ("/a/tiny.gguf", "tiny"),
+            ("/b/tiny.gguf", "tiny~1"),
+            ("/a/x],y = [ü.gguf", "x__y_____"),
+            ("/a/default.gguf", "default~3"),
+            ("owner/tiny:Q8_0", "owner_tiny_Q8_0"),
         ] {
-            let name = id(name, &models);
-            assert_eq!(name, expected);
-            models.push(Model { name, path: "/a.gguf".into() });
+            let id = id(name, &sections);
+            assert_eq!(id, expected);
+            sections.push((id, String::new()));
         }
     }
 
@@ -167,8 +174,8 @@ mod tests {
         for path in
             ["/a/x#y.gguf", "/a/x;y.gguf", "/a/x\nport = 1.gguf", "/a/x\r.gguf", "/a/x.gguf "]
         {
-            let model = Model { name: "x".to_owned(), path: path.into() };
-            let error = write(Path::new("/nowhere/file"), &[model]).unwrap_err();
+            let wanted = Wanted { option: FILE, value: path.to_owned(), task: None };
+            let error = lines(&wanted).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidRequest, "{path:?}");
         }
     }

@@ -10,12 +10,14 @@ use agentloop::{Error, ErrorKind, LocalConfig, Result};
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 use serde_json::Value;
+use tokio::sync::Mutex;
 
-use super::folders::{self, MAX_MODELS, Model};
-use super::name::{self, Wanted};
+use super::Reach;
+use super::folders::{self, MAX_MODELS};
+use super::name::{self, Task, Wanted};
 use super::process::{self, Process};
 use super::program::{IDLE_SECONDS, Program};
-use super::{Reach, router};
+use super::router::{self, Section};
 use crate::notes::Notes;
 
 /// How long a router may take to start.
@@ -33,27 +35,21 @@ const MAX_SERVERS: usize = 3;
 /// The longest response to a question of ours, in bytes.
 const MAX_RESPONSE: usize = 8 << 20;
 
-/// The option that a server needs for what it is used for.
-pub(super) type Task = Option<&'static str>;
-
 /// A server, and its name for a model.
 pub(super) type Lease = (Arc<Server>, String);
 
 /// A running server.
 pub(super) struct Server {
     pub(super) process: Process,
-    /// The file of models of a router, and what is in it.
+    /// The file of models of a router, and its sections.
     pub(super) file: PathBuf,
-    pub(super) models: tokio::sync::Mutex<Vec<Model>>,
+    pub(super) sections: Mutex<Vec<Section>>,
     http: HttpTransport,
-    serves: Serves,
+    /// The only model, or none if it is a router, which serves all.
+    single: Option<Wanted>,
     /// How many calls have begun.
     calls: AtomicUsize,
 }
-
-/// What a server serves: one model, or all as a router.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Serves(Option<Wanted>, Task);
 
 impl Server {
     /// Sends a request with a key: a GET if there is no body.
@@ -80,13 +76,6 @@ impl Server {
         let body = body.collect(MAX_RESPONSE).await?;
         Ok((head.status, serde_json::from_slice(&body).unwrap_or_default()))
     }
-
-    /// Returns whether the port is the server's: it refuses requests without the key.
-    async fn has_port(&self) -> Result<bool> {
-        let without = self.send_with("none", "/props", Bytes::new()).await?.status();
-        let with = self.send("/props", Vec::new()).await?.status();
-        Ok(without == StatusCode::UNAUTHORIZED && with == StatusCode::OK)
-    }
 }
 
 /// All servers of this process.
@@ -94,17 +83,17 @@ pub(super) struct Servers {
     pub(super) config: LocalConfig,
     pub(super) reach: Reach,
     pub(super) notes: Notes,
-    pub(super) running: tokio::sync::Mutex<Vec<Arc<Server>>>,
+    pub(super) running: Mutex<Vec<Arc<Server>>>,
 }
 
 impl Servers {
     /// Returns a server that serves a model, and its name for the model. It runs at least as long as the value is kept.
     pub(super) async fn lease(self: &Arc<Self>, name: &str, task: Task) -> Result<Lease> {
-        let wanted = name::find(name, &self.config, self.reach)?;
-        let server = self.find(Some(&wanted), task).await?;
+        let wanted = name::find(name, task, &self.config, self.reach)?;
+        let server = self.find(Some(&wanted)).await?;
         let downloads = Some(self.notes).filter(|_| self.reach == Reach::All);
-        let id = match server.serves.0 {
-            None => router::add(&server, &wanted, downloads).await?,
+        let id = match server.single {
+            None => router::add(&server, wanted, downloads).await?,
             Some(_) => name.to_owned(),
         };
         Ok((server, id))
@@ -115,7 +104,7 @@ impl Servers {
         let models = folders::scan(&self.config.folders).into_iter();
         let mut names: Vec<String> = models.map(|model| model.name).collect();
         if Program::find(&self.config).await?.has_router() {
-            let server = self.find(None, None).await?;
+            let server = self.find(None).await?;
             let known = router::list(&server, "/models").await?;
             names.extend(known.into_iter().filter(|id| id.contains('/')));
         }
@@ -124,11 +113,11 @@ impl Servers {
     }
 
     /// Returns a server that runs, or starts one.
-    async fn find(self: &Arc<Self>, wanted: Option<&Wanted>, task: Task) -> Result<Arc<Server>> {
+    async fn find(self: &Arc<Self>, wanted: Option<&Wanted>) -> Result<Arc<Server>> {
         let mut running = self.running.lock().await;
         running.retain(|server| server.process.is_running());
-        let (router, single) = (Serves(None, task), Serves(wanted.cloned(), task));
-        if let Some(server) = running.iter().find(|it| it.serves == router || it.serves == single) {
+        let serves = |it: &&Arc<Server>| it.single.is_none() || it.single.as_ref() == wanted;
+        if let Some(server) = running.iter().find(serves) {
             server.calls.fetch_add(1, Ordering::Relaxed);
             return Ok(server.clone());
         }
@@ -139,42 +128,40 @@ impl Servers {
             return Err(Error::new(ErrorKind::Overloaded, message));
         }
         let program = Program::find(&self.config).await?;
-        let serves = if program.has_router() { router } else { single };
-        let server = Arc::new(self.start(&program, serves).await?);
+        let single = wanted.filter(|_| !program.has_router());
+        let server = Arc::new(self.start(&program, single).await?);
         running.push(server.clone());
         tokio::spawn(end_when_idle(Arc::downgrade(self), Arc::downgrade(&server)));
         Ok(server)
     }
 
-    async fn start(&self, program: &Program, serves: Serves) -> Result<Server> {
+    async fn start(&self, program: &Program, single: Option<&Wanted>) -> Result<Server> {
         self.notes.update_wait("llama-server");
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let (mut folder, mut wait) = (PathBuf::new(), SINGLE_WAIT);
-        let model = match &serves.0 {
-            Some(Wanted::File(model)) => ["--model".to_owned(), text(&model.path)],
-            Some(Wanted::Repository(name)) => ["--hf-repo".to_owned(), name.clone()],
-            None => {
-                let name = format!("agentloop-local-{}", process::random());
-                (folder, wait) = (std::env::temp_dir().join(name), ROUTER_WAIT);
-                let failed =
-                    |error: std::io::Error| Error::new(ErrorKind::Other, error.to_string());
-                crate::files::create_folder(&folder).map_err(failed)?;
-                router::write(&folder.join("models.ini"), &[])?;
-                ["--models-preset".to_owned(), text(&folder.join("models.ini"))]
-            }
+        let (mut file, mut wait) = (PathBuf::new(), SINGLE_WAIT);
+        let model = if let Some(Wanted { option, value, .. }) = single {
+            [format!("--{option}"), value.clone()]
+        } else {
+            wait = ROUTER_WAIT;
+            file = std::env::temp_dir().join(format!("agentloop-local-{}.ini", process::random()));
+            router::write(&file, &[])?;
+            ["--models-preset".to_owned(), text(&file)]
         };
-        let mut line = vec![text(&folder), text(&program.path)];
+        let mut line = vec![text(&file), text(&program.path)];
         line.extend(program.arguments(&self.config, self.reach).into_iter().chain(model));
-        line.extend(serves.1.map(|task| format!("--{task}")));
+        line.extend(single.and_then(|it| it.task).map(|task| format!("--{task}")));
         let process = Process::start(&line, wait).await?;
         let http = HttpTransport::builder().without_proxy().build()?;
-        let (file, models) = (folder.join("models.ini"), tokio::sync::Mutex::default());
-        let server = Server { process, file, models, http, serves, calls: AtomicUsize::new(0) };
-        let other = "what listens at the port that llama-server printed is not llama-server";
-        match server.has_port().await {
-            Ok(true) => Ok(server),
-            _ => Err(server.process.failed(other)),
+        let (single, calls) = (single.cloned(), AtomicUsize::new(0));
+        let server = Server { process, file, sections: Mutex::default(), http, single, calls };
+        // What listens there must refuse requests without the key.
+        let without = server.send_with("none", "/props", Bytes::new()).await.map(|it| it.status());
+        let with = server.send("/props", Vec::new()).await.map(|it| it.status());
+        if matches!((without, with), (Ok(StatusCode::UNAUTHORIZED), Ok(StatusCode::OK))) {
+            return Ok(server);
         }
+        let other = "what listens at the port that llama-server printed is not llama-server";
+        Err(server.process.failed(other))
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::Environment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{CREDENTIAL_PROGRAM_WAIT, MAX_CREDENTIAL_BODY_BYTES};
-use crate::processes::Family;
+use crate::processes::{Family, find_program};
 
 /// The variable that marks the processes of a program.
 const MARK: &str = "AGENTLOOP_CREDENTIAL_PROGRAM";
@@ -29,12 +29,9 @@ pub(super) struct Program<'a> {
     pub(super) variables: &'a [(&'a str, &'a str)],
 }
 
-/// Returns a program by its place in an absolute folder of `PATH`. A folder that depends on where this program was started
-/// could be anyone's.
+/// Returns a program by its place in a folder of `PATH`.
 pub(super) fn find(name: &str, environment: Environment<'_>) -> Option<PathBuf> {
-    let path = environment.variable("PATH")?;
-    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(name)).find(|file| file.is_file())
+    find_program(name, environment.variable("PATH")?.as_ref())
 }
 
 impl Program<'_> {

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::patience::{PATIENCE, wait_until};
 
@@ -124,14 +124,18 @@ pub(crate) fn address(guide: &str) -> String {
 
 /// Sends a prompt to a model of a gateway.
 pub(crate) fn send_chat(address: &str, key: &str, model: &str, stream: bool) -> TcpStream {
-    let body = serde_json::json!({
-        "model": model, "stream": stream, "messages": [{"role": "user", "content": "Hello"}],
-    })
-    .to_string();
+    let messages = json!([{"role": "user", "content": "Hello"}]);
+    let body = json!({"model": model, "stream": stream, "messages": messages});
+    send(address, key, "chat/completions", &body)
+}
+
+/// Sends a request to a gateway.
+pub(crate) fn send(address: &str, key: &str, path: &str, body: &Value) -> TcpStream {
+    let body = body.to_string();
     let mut connection = TcpStream::connect(address).unwrap();
     connection.set_read_timeout(Some(PATIENCE)).unwrap();
     let head = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\nauthorization: Bearer {key}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        "POST /v1/{path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\nauthorization: Bearer {key}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     connection.write_all((head + &body).as_bytes()).unwrap();

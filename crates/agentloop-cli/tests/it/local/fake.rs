@@ -164,7 +164,7 @@ impl Fake {
         .collect()
     }
 
-    /// Waits until there is none, and until the server's own folder is gone.
+    /// Waits until there is none, and until the server's own file is gone.
     pub(super) fn assert_nothing_runs(&self) {
         let start = Instant::now();
         while !self.processes().is_empty() {
@@ -172,7 +172,7 @@ impl Fake {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         if let Some(preset) = self.preset_path() {
-            assert!(!preset.parent().unwrap().exists(), "{}", preset.display());
+            assert!(!preset.exists(), "{}", preset.display());
         }
     }
 
@@ -238,6 +238,7 @@ fn respond(folder: &Path, request: &str, backend: Option<u16>) -> String {
             if is_router && !ids(folder).iter().any(|id| id == model) {
                 return fail("400 Bad Request", &format!("model '{model}' not found"));
             }
+            std::fs::write(folder.join("asked"), model).unwrap();
             match backend {
                 Some(port) => forward(port, request),
                 None if model == "broken" => {

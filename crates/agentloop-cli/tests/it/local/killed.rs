@@ -39,7 +39,7 @@ fn a_killed_guard_or_server_is_replaced() {
         let id = if victim == "sleep" { fake.read("pids").trim().parse().unwrap() } else { id };
         kill(id);
         let start = Instant::now();
-        // The folder is removed when the owner has noticed the end.
+        // The file is removed when the owner has noticed the end.
         while fake.processes().len() > 1 || preset.exists() {
             assert!(start.elapsed() < super::PATIENCE, "{:?}", fake.processes());
             std::thread::sleep(std::time::Duration::from_millis(10));

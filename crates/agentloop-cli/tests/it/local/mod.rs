@@ -7,9 +7,11 @@ mod real;
 
 use std::time::Duration;
 
+use serde_json::json;
+
 use crate::common;
 
-use common::gateway::send_chat;
+use common::gateway::{read_reply, send, send_chat};
 use common::pty::terminal;
 
 use fake::{Fake, Kind};
@@ -113,15 +115,28 @@ fn models_are_listed_from_folders_and_the_cache() {
 }
 
 #[test]
-fn embeddings_have_a_server_of_their_own() {
+fn a_task_loads_a_model_once_more_in_the_same_server() {
     let fake = Fake::new(Kind::Router);
-    let run = fake.run(&["embed", "-m", "local/tiny", "Hello"]);
-    assert_eq!(run.code, Some(0), "{run}");
-    assert!(run.stdout.contains("0.5"), "{run}");
-    assert!(fake.read("preset").contains("[tiny]\nmodel = /"), "{}", fake.read("preset"));
-    assert!(fake.read("args").ends_with("--embeddings\n"), "{}", fake.read("args"));
+    let gateway = fake.gateway();
+    assert_eq!(gateway.chat("al-client", "local/tiny").status, 200);
+    for (model, id) in
+        [("tiny", "tiny~1"), ("owner/cached", "owner_cached_Q8_0"), ("tiny", "tiny~1")]
+    {
+        let body = json!({"model": format!("local/{model}"), "input": "Hello"});
+        let reply = read_reply(send(&gateway.address, "al-client", "embeddings", &body));
+        assert!(reply.status == 200 && fake.read("asked") == id, "{model}: {reply:?}");
+    }
+    let preset = fake.read("preset");
+    assert!(preset.contains("models/tiny.gguf\nembeddings = true\n"), "{preset}");
+    assert!(preset.contains("hf-repo = owner/cached:Q8_0\nembeddings = true\n"), "{preset}");
+    assert_eq!(
+        (fake.read("pids").lines().count(), preset.matches('[').count()),
+        (1, 3),
+        "{preset}"
+    );
     let single = Fake::new(Kind::Single);
-    single.run(&["embed", "-m", "local/tiny", "Hello"]);
+    let run = single.run(&["embed", "-m", "local/tiny", "Hello"]);
+    assert!(run.code == Some(0) && run.stdout.contains("0.5"), "{run}");
     assert!(single.read("args").ends_with("--embeddings\n"), "{}", single.read("args"));
 }
 
@@ -161,7 +176,7 @@ fn calls_of_a_gateway_share_a_server_that_ends_with_it() {
         .map(|_| {
             let address = gateway.address.clone();
             std::thread::spawn(move || {
-                common::gateway::read_reply(send_chat(&address, "al-client", "local/tiny", false))
+                read_reply(send_chat(&address, "al-client", "local/tiny", false))
             })
         })
         .collect();
