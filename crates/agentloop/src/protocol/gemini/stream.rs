@@ -27,21 +27,9 @@ impl Decode for Decoder {
         }
         if data.starts_with(b"[") {
             self.list(data, emitter)?;
-            // Its place is one in an element of the list.
-            self.added = None;
-            return Ok(Flow::Continue);
+        } else {
+            self.added = self.chunk_of_stream(data, frame.data, emitter)?;
         }
-        let mut chunk = Chunk::default();
-        let Err(error) = fill_json(data, &mut chunk) else {
-            let added = Added::of(&chunk, frame.data);
-            self.step(&mut chunk, data, Mode::Stream, emitter)?;
-            self.added = added;
-            return Ok(Flow::Continue);
-        };
-        let data = mended(data, &error).ok_or(error)?;
-        let mut chunk = Chunk::default();
-        fill_json(&data, &mut chunk)?;
-        self.step(&mut chunk, &data, Mode::Stream, emitter)?;
         Ok(Flow::Continue)
     }
 
@@ -92,14 +80,34 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
-    /// Steps in a list: a stream in its older form, or one error.
+    /// Steps in a list: a stream in its older form, or one error. A list in a list is an error.
     fn list(&mut self, data: &[u8], emitter: &mut Emitter) -> Result<()> {
         let steps: Vec<&RawValue> = read_json_body(data)?;
         for step in steps {
-            let frame = Frame { event: "", data: step.get().as_bytes() };
-            self.frame(&frame, emitter)?;
+            let step = step.get().as_bytes();
+            self.chunk_of_stream(step, step, emitter)?;
         }
         Ok(())
+    }
+
+    /// Reads a chunk, and returns what it adds to the text, if that is all.
+    fn chunk_of_stream(
+        &mut self,
+        data: &[u8],
+        frame: &[u8],
+        emitter: &mut Emitter,
+    ) -> Result<Option<Added>> {
+        let mut chunk = Chunk::default();
+        let Err(error) = fill_json(data, &mut chunk) else {
+            let added = Added::of(&chunk, frame);
+            self.step(&mut chunk, data, Mode::Stream, emitter)?;
+            return Ok(added);
+        };
+        let data = mended(data, &error).ok_or(error)?;
+        let mut chunk = Chunk::default();
+        fill_json(&data, &mut chunk)?;
+        self.step(&mut chunk, &data, Mode::Stream, emitter)?;
+        Ok(None)
     }
 
     fn step(

@@ -245,6 +245,32 @@ pub(super) enum Thought<'a> {
     Other(&'a RawValue),
 }
 
+/// What counts of a piece of `thinking`. It has no pieces of its own: each is read by a parser that counts its levels anew.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct ThoughtPiece<'a> {
+    #[serde(rename = "type")]
+    kind: Text<'a>,
+    text: Text<'a>,
+}
+
+impl<'a> Thought<'a> {
+    fn of(raw: &'a RawValue) -> serde_json::Result<Option<Self>> {
+        let text = match raw.get().as_bytes().first() {
+            Some(b'{') => {
+                let piece: ThoughtPiece<'a> = serde_json::from_str(raw.get())?;
+                if piece.text.non_empty().is_none() && !is_typed(&piece.kind) {
+                    return Ok(Some(Self::Other(raw)));
+                }
+                piece.text
+            }
+            Some(b'"') => serde_json::from_str(raw.get())?,
+            _ => Text::default(),
+        };
+        Ok(text.into_non_empty().map(Self::Text))
+    }
+}
+
 struct ContentVisitor;
 
 impl<'de> Visitor<'de> for ContentVisitor {
@@ -337,11 +363,13 @@ impl<'a> ContentChunk<'a> {
 
     /// Returns whether the type is one of which all that counts has a field here.
     pub(super) fn is_typed(&self) -> bool {
-        matches!(
-            self.kind.0.as_deref(),
-            Some("text" | "output_text" | "thinking" | "refusal" | "image_url")
-        )
+        is_typed(&self.kind)
     }
+}
+
+fn is_typed(kind: &Text<'_>) -> bool {
+    let kind = kind.0.as_deref();
+    matches!(kind, Some("text" | "output_text" | "thinking" | "refusal" | "image_url"))
 }
 
 struct ThoughtsVisitor;
@@ -363,14 +391,9 @@ impl<'de> Visitor<'de> for ThoughtsVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Thoughts<'de>, A::Error> {
         let mut thoughts = Vec::new();
-        while let Some(Piece(chunk)) = seq.next_element()? {
+        while let Some(raw) = seq.next_element::<&'de RawValue>()? {
             room::take(size_of::<Thought<'_>>())?;
-            let Some(chunk) = chunk else { continue };
-            let (is_typed, raw) = (chunk.is_typed(), chunk.raw);
-            thoughts.extend(match chunk.text.into_non_empty() {
-                Some(text) => Some(Thought::Text(text)),
-                None => raw.filter(|_| !is_typed).map(Thought::Other),
-            });
+            thoughts.extend(Thought::of(raw).map_err(A::Error::custom)?);
         }
         Ok(Thoughts(thoughts))
     }

@@ -46,14 +46,14 @@ fn marked(document: &Value) -> Vec<String> {
         .collect()
 }
 
-fn keeps_its_laws(response: &ChatResponse) {
+pub(super) fn keeps_its_laws(response: &ChatResponse) {
     let stored = serde_json::to_string(response).unwrap();
     assert_eq!(&serde_json::from_str::<ChatResponse>(&stored).unwrap(), response);
     let again = now(ChatStream::from_response(response).response()).unwrap();
     assert_eq!(&again, response);
 }
 
-fn wires() -> [(&'static str, Wire); 8] {
+pub(super) fn wires() -> [(&'static str, Wire); 8] {
     [
         ("openai_chat", Wire::of("groq")),
         ("openai_responses", Wire::of_responses(false)),
@@ -69,7 +69,7 @@ fn wires() -> [(&'static str, Wire); 8] {
     ]
 }
 
-fn fixtures(protocol: &str, extension: &str) -> Vec<String> {
+pub(super) fn fixtures(protocol: &str, extension: &str) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(protocol);
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut paths: Vec<_> =

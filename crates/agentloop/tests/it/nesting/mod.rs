@@ -5,6 +5,7 @@ mod answers;
 mod requests;
 #[cfg(feature = "agent")]
 mod runs;
+mod within;
 
 /// JSON text of so many levels.
 fn nested(levels: usize) -> String {
