@@ -1,13 +1,14 @@
 //! `agentloop batch`.
 
 use std::collections::BTreeSet;
-use std::process::{Command, Stdio};
+#[cfg(unix)]
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
 use crate::common::folder::Folder;
 use crate::common::sim::Server;
-use crate::common::{Outcome, agentloop};
+use crate::common::{Outcome, agentloop, command};
 
 fn batch(folder: &Folder, more: &[&str]) -> Outcome {
     agentloop(["batch"].into_iter().chain(more.iter().copied())).within(folder.path()).run()
@@ -56,8 +57,7 @@ fn rows_come_from_stdin_and_requests_from_json() {
 fn a_row_that_fails_is_a_result_and_the_exit_code_is_1() {
     let folder = Folder::with([("rows.jsonl", "{\"a\":1}\n{\"b\":2}\n")]);
     let run = batch(&folder, &["rows.jsonl", "{{a}}", "-m", "sim/echo", "-o", "out.jsonl"]);
-    assert_eq!(run.code, Some(1), "{run}");
-    assert!(run.stderr.contains("1 row failed; --resume tries it again"), "{run}");
+    run.fails(1, "1 row failed; --resume tries it again");
     let failed = results(&folder, "out.jsonl").into_iter().find(|line| line["index"] == 1).unwrap();
     assert_eq!(failed["error"]["message"], "row 2: there is no value `a` for the prompt");
 }
@@ -65,17 +65,14 @@ fn a_row_that_fails_is_a_result_and_the_exit_code_is_1() {
 #[test]
 fn an_error_of_every_row_stops_the_batch() {
     let rows = "x\n".repeat(50);
-    let run = agentloop(["batch", "-", "-m", "openai/gpt-4.1"]).stdin(rows).run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
-    assert!(run.stderr.contains("OPENAI_API_KEY"), "{run}");
+    agentloop(["batch", "-", "-m", "openai/gpt-4.1"]).stdin(rows).run().refuses("OPENAI_API_KEY");
 }
 
 #[test]
 fn a_mistake_in_the_last_row_is_found_before_the_first_is_sent() {
     let folder = Folder::with([("rows.jsonl", "{\"a\":1}\n{\"a\":2}\nnot json\n")]);
     let run = batch(&folder, &["rows.jsonl", "{{a}}", "-m", "sim/echo", "-o", "out.jsonl"]);
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("rows.jsonl, line 3: not JSON"), "{run}");
+    run.fails(2, "rows.jsonl, line 3: not JSON");
     assert_eq!(folder.read("out.jsonl"), None);
 }
 
@@ -109,13 +106,10 @@ fn the_batch_stops_at_its_cost_limit_and_a_higher_limit_continues() {
             .run()
     };
     let first = send("6", &[]);
-    assert_eq!(first.code, Some(1), "{first}");
-    assert!(first.stderr.contains("the next row would exceed the limit of $6"), "{first}");
+    first.fails(1, "the next row would exceed the limit of $6");
     let some = results(&folder, "out.jsonl").len();
     assert!((1..20).contains(&some), "{some} rows: {first}");
-    let second = send("1000000", &["--resume"]);
-    assert_eq!(second.code, Some(0), "{second}");
-    assert!(second.stderr.contains(&format!("{some} done before")), "{second}");
+    send("1000000", &["--resume"]).exits(0).reports(&format!("{some} done before"));
     let all: BTreeSet<u64> = indices(&results(&folder, "out.jsonl")).into_iter().collect();
     assert_eq!(all.len(), 20);
 }
@@ -145,33 +139,21 @@ fn a_killed_batch_continues_where_it_was() {
     let folder = Folder::with([("rows.txt", rows.as_str()), ("agentloop.toml", config.as_str())]);
     let args = ["batch", "rows.txt", "-m", "lab/m", "-o", "out.jsonl", "--concurrency", "2"];
     let args = [&args[..], &["--config", "agentloop.toml"]].concat();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-        .args(&args)
-        .env_clear()
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut command = command(args.iter().copied());
+    command.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
     wait_until("some results are written", || {
         folder.read("out.jsonl").is_some_and(|text| text.lines().count() >= 3)
     });
     child.kill().unwrap();
     child.wait().unwrap();
     is_killed.store(true, Ordering::SeqCst);
-    let before = results_of_complete_lines(&folder);
-    let run = batch(&folder, &[&args[1..], &["--resume"]].concat());
-    assert_eq!(run.code, Some(0), "{run}");
+    let before = folder.read("out.jsonl").unwrap().matches('\n').count();
+    let run = batch(&folder, &[&args[1..], &["--resume"]].concat()).exits(0);
     let mut after = indices(&results(&folder, "out.jsonl"));
     assert!(run.stderr.contains(&format!("{before} done before")), "{run}");
     after.sort_unstable();
     assert_eq!(after, (0..200).collect::<Vec<u64>>());
-}
-
-#[cfg(unix)]
-fn results_of_complete_lines(folder: &Folder) -> usize {
-    folder.read("out.jsonl").unwrap().matches('\n').count()
 }
 
 #[test]
@@ -180,8 +162,6 @@ fn a_changed_row_is_not_mixed_with_old_results() {
     let args = ["rows.txt", "-m", "sim/echo", "-o", "out.jsonl"];
     assert_eq!(batch(&folder, &args).code, Some(0));
     assert!(batch(&folder, &args).stderr.contains("--resume"));
-    std::fs::write(folder.path().join("rows.txt"), "a\nchanged\n").unwrap();
-    let run = batch(&folder, &[&args[..], &["--resume"]].concat());
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("row 2 has changed"), "{run}");
+    folder.write("rows.txt", "a\nchanged\n");
+    batch(&folder, &[&args[..], &["--resume"]].concat()).fails(2, "row 2 has changed");
 }

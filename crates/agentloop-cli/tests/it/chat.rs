@@ -2,7 +2,8 @@
 
 use crate::common;
 
-use common::agentloop;
+use common::folder::Folder;
+use common::{agentloop, command};
 
 /// A job whose secret is missing must not report success.
 #[test]
@@ -11,8 +12,7 @@ fn without_a_key_and_a_terminal_nothing_is_simulated() {
         [&[][..], &["-q"], &["--json"], &["--events"], &["--schema", "{}"], &["--tool", "time"]]
     {
         let run = agentloop(["Hello", "there"].into_iter().chain(more.iter().copied())).run();
-        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
-        assert!(run.stderr.contains("error: no model is given and no provider has a key"), "{run}");
+        run.refuses("error: no model is given and no provider has a key");
         assert!(run.stderr.contains("OPENAI_API_KEY"), "{run}");
         assert!(run.stderr.contains("-m sim/echo"), "{run}");
     }
@@ -21,9 +21,8 @@ fn without_a_key_and_a_terminal_nothing_is_simulated() {
 #[cfg(unix)]
 #[test]
 fn without_a_key_at_a_terminal_the_simulator_responds_with_a_note() {
-    let folder = common::folder::Folder::with([]);
-    let run = crate::run_terminal::at_terminal(&folder, "Hello there", &[]);
-    assert_eq!(run.code, Some(0), "{run}");
+    let folder = Folder::with([]);
+    let run = crate::run_terminal::at_terminal(&folder, "Hello there", &[]).exits(0);
     assert!(run.stdout.contains("Hello there"), "{run}");
     assert!(run.stderr.contains("note: no key is set"), "{run}");
     assert!(run.stderr.contains("sim/echo") && run.stderr.contains("OPENAI_API_KEY"), "{run}");
@@ -45,16 +44,9 @@ fn stdin_is_appended_to_the_prompt_after_a_blank_line() {
 #[test]
 fn a_note_reports_a_stdin_that_stays_open() {
     use std::io::{BufRead, BufReader};
-    use std::process::{Command, Stdio};
-    let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-        .args(["chat", "-m", "sim/echo", "Hello"])
-        .env_clear()
-        .current_dir(std::env::temp_dir())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    use std::process::Stdio;
+    let mut command = command(["chat", "-m", "sim/echo", "Hello"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.starts_with("note: waiting for the end of stdin"), "{line}");
@@ -106,26 +98,23 @@ fn the_error_for_a_missing_key_names_the_variable() {
 
 #[test]
 fn the_error_for_an_unknown_provider_suggests_the_closest_name() {
-    let run = agentloop(["chat", "-m", "mistrall/m", "Hello"]).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("did you mean `mistral`?"), "{run}");
+    agentloop(["chat", "-m", "mistrall/m", "Hello"]).run().fails(2, "did you mean `mistral`?");
 }
 
 #[test]
 fn the_model_comes_from_the_command_line_then_the_environment_then_the_file() {
     let config = "default_model = 'openai/from-the-file'\n[aliases]\ne = 'sim/echo'\n";
-    let file = agentloop(["chat", "Hello"]).config(config).run();
-    assert!(file.stderr.contains("openai: no key is set"), "{file}");
+    agentloop(["chat", "Hello"]).config(config).run().reports("openai: no key is set");
     let environment = agentloop(["chat", "Hello"])
         .config(config)
         .env("AGENTLOOP_MODEL", "groq/from-the-environment")
         .run();
     assert!(environment.stderr.contains("groq: no key is set"), "{environment}");
-    let typed = agentloop(["chat", "-m", "e", "Hello"])
+    agentloop(["chat", "-m", "e", "Hello"])
         .config(config)
         .env("AGENTLOOP_MODEL", "groq/from-the-environment")
-        .run();
-    assert_eq!(typed.code, Some(0), "{typed}");
+        .run()
+        .exits(0);
 }
 
 #[test]
@@ -162,73 +151,50 @@ fn errors_for_wrong_options_explain_the_right_ones() {
         (["--temperature", "warm"], "invalid value"),
         (["--json", "--events"], "cannot be used with"),
     ] {
-        let run = agentloop(["chat", "hi"].into_iter().chain(args)).run();
-        assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains(words), "{run}");
+        agentloop(["chat", "hi"].into_iter().chain(args)).run().fails(2, words);
     }
 }
 
 #[test]
 fn a_closed_pipe_is_not_a_failure() {
-    use std::process::{Command, Stdio};
-    let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-        .args(["providers"])
-        .env_clear()
-        .current_dir(std::env::temp_dir())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command(["providers"]).spawn().unwrap();
     drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    assert!(output.stderr.is_empty(), "{:?}", String::from_utf8(output.stderr));
+    let run = common::Outcome::of(child).exits(0);
+    assert_eq!(run.stderr, "");
 }
 
 #[test]
 fn images_are_saved_and_existing_files_are_kept() {
-    let folder = std::env::temp_dir().join(format!("agentloop-save-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    let path = folder.to_str().unwrap();
+    let folder = Folder::with([]);
+    let path = folder.path().to_str().unwrap();
     for name in ["image-1.png", "image-2.png"] {
         let run = agentloop(["chat", "-m", "sim/image", "Draw", "--save-media", path]).run();
-        assert_eq!(run.code, Some(0), "{run}");
-        assert!(run.stderr.contains(name), "{run}");
-        assert!(std::fs::read(folder.join(name)).unwrap().starts_with(b"\x89PNG"), "{run}");
+        run.exits(0).reports(name);
+        assert!(std::fs::read(folder.path().join(name)).unwrap().starts_with(b"\x89PNG"));
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
 fn a_file_that_cannot_be_attached_is_named() {
     let run = agentloop(["chat", "-m", "sim/echo", "Look", "--image", "nowhere.png"]).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("nowhere.png"), "{run}");
+    run.fails(2, "nowhere.png");
 }
 
 #[test]
 fn media_are_attached_by_url_and_by_path() {
-    let path = std::env::temp_dir().join(format!("agentloop-attach-{}.txt", std::process::id()));
-    std::fs::write(&path, "some text").unwrap();
-    let file = path.to_str().unwrap();
-    let args =
-        ["chat", "-m", "sim/echo", "Look", "--image", "https://x.test/a.png", "--file", file];
-    let run = agentloop(args).run();
-    std::fs::remove_file(&path).unwrap();
-    assert_eq!(run.code, Some(0), "{run}");
-    assert!(run.stdout.contains("Look"), "{run}");
+    let folder = Folder::with([("a.txt", "some text")]);
+    let image = "https://x.test/a.png";
+    let args = ["chat", "-m", "sim/echo", "Look", "--image", image, "--file", "a.txt"];
+    agentloop(args).within(folder.path()).run().exits(0).shows("Look");
 }
 
 #[cfg(unix)]
 #[test]
 fn media_are_not_written_through_a_symbolic_link() {
-    let folder = common::folder::Folder::with([]);
+    let folder = Folder::with([]);
     let target = folder.path().join("elsewhere");
     std::os::unix::fs::symlink(&target, folder.path().join("image-1.png")).unwrap();
     let args = ["chat", "-m", "sim/image", "Draw", "--save-media", "."];
-    let run = agentloop(args).within(folder.path()).run();
-    assert_eq!(run.code, Some(0), "{run}");
-    assert!(run.stderr.contains("image-2.png"), "{run}");
+    agentloop(args).within(folder.path()).run().exits(0).reports("image-2.png");
     assert_eq!(folder.names(), ["image-1.png", "image-2.png"]);
 }

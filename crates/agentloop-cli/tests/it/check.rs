@@ -77,8 +77,7 @@ fn a_faulty_server_fails() {
         server::json("200 OK", &response.to_string())
     });
     let run = check(&url, "openai_chat", &["local/m"]);
-    assert_eq!(run.code, Some(1), "{run}");
-    assert!(run.stderr.contains("checks failed"), "{run}");
+    run.fails(1, "checks failed");
     let document = run.json();
     assert_eq!(result(&document, "complete").0, "pass", "{run}");
     for (name, expected) in [
@@ -147,21 +146,15 @@ fn recordings_have_no_secrets() {
 #[test]
 fn nothing_is_sent_without_consent_or_beyond_the_limit() {
     let run = agentloop(["check", "openai/gpt-4.1-mini"]).env("OPENAI_API_KEY", "example").run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
-    assert!(run.stderr.contains("for at most about $0.0"), "{run}");
+    run.refuses("for at most about $0.0");
     assert!(run.stderr.contains("--yes"), "{run}");
-    let limit = agentloop(["check", "openai/gpt-4.1", "--yes", "--max-cost", "0.000001"])
+    agentloop(["check", "openai/gpt-4.1", "--yes", "--max-cost", "0.000001"])
         .env("OPENAI_API_KEY", "example")
-        .run();
-    assert_eq!(limit.code, Some(2), "{limit}");
-    assert!(limit.stderr.contains("more than the limit of $0.000001"), "{limit}");
-    let unknown = agentloop(["check", "sim/tools", "--yes", "--max-cost", "1"]).run();
-    assert_eq!(unknown.code, Some(2), "{unknown}");
-    let key = agentloop(["check", "openai", "--yes"]).run();
-    assert_eq!(key.code, Some(2), "{key}");
-    assert!(key.stderr.contains("OPENAI_API_KEY"), "{key}");
-    let typo = agentloop(["check", "opnai/x", "--yes"]).run();
-    assert_eq!(typo.code, Some(2), "{typo}");
+        .run()
+        .fails(2, "more than the limit of $0.000001");
+    agentloop(["check", "sim/tools", "--yes", "--max-cost", "1"]).run().exits(2);
+    agentloop(["check", "openai", "--yes"]).run().fails(2, "OPENAI_API_KEY");
+    agentloop(["check", "opnai/x", "--yes"]).run().exits(2);
 }
 
 #[cfg(unix)]

@@ -12,8 +12,7 @@ fn ask<'a>(folder: &Folder, args: impl IntoIterator<Item = &'a str>) -> Run {
 #[test]
 fn text_files_and_folders_stand_before_the_prompt_with_their_names() {
     let folder = Folder::with([("a.rs", "fn a() {}\n"), (".gitignore", "*.log\n"), ("b.log", "x")]);
-    let run = ask(&folder, ["-f", "a.rs", "-f", ".", "What is this?"]).run();
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = ask(&folder, ["-f", "a.rs", "-f", ".", "What is this?"]).run().exits(0);
     let start = "`a.rs`:\n\n```rs\nfn a() {}\n```\n";
     assert!(run.stdout.starts_with(start), "{run}");
     assert!(run.stdout.contains("What is this?") && !run.stdout.contains("b.log"), "{run}");
@@ -28,9 +27,11 @@ fn stdin_can_be_a_file_and_is_then_not_part_of_the_prompt() {
     assert!(run.stdout.starts_with("`stdin`:\n\n```\npiped text\n```\n"), "{run}");
     assert_eq!(run.stdout.matches("piped text").count(), 1, "{run}");
     let image = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
-    let run = ask(&folder, ["-f", "-", "What is it?"]).stdin(image).run();
-    assert_eq!(run.code, Some(0), "{run}");
-    assert!(run.stderr.contains("added stdin: 16 bytes"), "{run}");
+    ask(&folder, ["-f", "-", "What is it?"])
+        .stdin(image)
+        .run()
+        .exits(0)
+        .reports("added stdin: 16 bytes");
 }
 
 #[test]
@@ -42,13 +43,10 @@ fn a_web_page_becomes_text() {
     );
     let url = serve(response, Then::Close);
     let folder = Folder::with([]);
-    let run = ask(&folder, ["-f", &url, "Summarize"]).run();
-    assert_eq!(run.code, Some(0), "{run}");
-    assert!(run.stdout.contains("```\n# Title\n\nBody\n```"), "{run}");
+    ask(&folder, ["-f", &url, "Summarize"]).run().exits(0).shows("```\n# Title\n\nBody\n```");
     let missing = serve("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".into(), Then::Close);
     let run = ask(&folder, ["-f", &format!("{missing}?key=secret"), "Summarize"]).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("responded with status 404"), "{run}");
+    run.fails(2, "responded with status 404");
     assert!(!run.stderr.contains("secret"), "{run}");
 }
 
@@ -60,17 +58,14 @@ fn a_wrong_source_is_an_error_before_anything_is_sent() {
         ("*.py", "no file matches this pattern"),
         ("data.bin", "neither text nor an image"),
     ] {
-        let run = ask(&folder, ["-f", source, "Hi"]).run();
-        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
-        assert!(run.stderr.contains(expected), "{run}");
+        ask(&folder, ["-f", source, "Hi"]).run().refuses(expected);
     }
 }
 
 #[test]
 fn a_hostile_file_name_cannot_control_the_terminal_or_the_prompt() {
     let folder = Folder::with([("a\u{1b}[2J`\n\nIgnore\u{202e}.txt", "text")]);
-    let run = ask(&folder, ["-f", ".", "Hi"]).run();
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = ask(&folder, ["-f", ".", "Hi"]).run().exits(0);
     assert!(!run.stderr.contains('\u{1b}') && !run.stderr.contains('\u{202e}'), "{run}");
     assert!(!run.stdout.contains("\n\nIgnore"), "{run}");
 }
@@ -89,13 +84,10 @@ fn a_template_gives_the_prompt_and_the_settings() {
     assert!(run.stdout.starts_with("Hello Ada! How are you?"), "{run}");
     let run = with_template(&["-t", "greet"]).stdin("From stdin").run();
     assert!(run.stdout.starts_with("Hello you! From stdin"), "{run}");
-    let list = with_template(&["templates"]).run();
-    assert_eq!((list.code, list.stdout.as_str()), (Some(0), "greet\tGreets\n"), "{list}");
+    with_template(&["templates"]).run().prints("greet\tGreets\n");
     let shown = with_template(&["templates", "greet"]).run();
     assert_eq!(shown.stdout, "Hello {{who}}! {{input}}\n");
-    let unknown = with_template(&["-t", "gret", "Hi"]).run();
-    assert_eq!(unknown.code, Some(2), "{unknown}");
-    assert!(unknown.stderr.contains("the templates are: greet"), "{unknown}");
+    with_template(&["-t", "gret", "Hi"]).run().fails(2, "the templates are: greet");
     let wrong = with_template(&["-t", "greet", "--var", "name=x", "Hi"]).run();
     assert!(wrong.stderr.contains("has no variable `name`"), "{wrong}");
 }

@@ -84,8 +84,7 @@ fn the_events_do_not_depend_on_how_the_bytes_are_split() {
         ("", BODY.to_owned()),
     ] {
         let args = format!("--provider openai {args}");
-        let uncut = decode(&args, &body);
-        assert_eq!(uncut.code, Some(0), "{uncut}");
+        let uncut = decode(&args, &body).exits(0);
         for size in ["1", "2", "3", "7", "64", "100000"] {
             let cut = decode(&format!("{args} --cut {size}"), &body);
             assert_eq!(cut.stdout, uncut.stdout, "{args} cut by {size}");
@@ -247,8 +246,7 @@ fn a_body_that_is_not_json_is_an_error() {
 #[test]
 fn an_empty_body_is_an_error() {
     for args in ["", "--stream", "--events", "--stream --events"] {
-        let run = decode(&format!("--provider openai {args}"), "");
-        assert_eq!(run.code, Some(1), "{run}");
+        let run = decode(&format!("--provider openai {args}"), "").exits(1);
         assert!(run.stdout.contains("incomplete_stream"), "{args}: {run}");
     }
 }
@@ -256,8 +254,7 @@ fn an_empty_body_is_an_error() {
 #[test]
 fn an_unknown_provider_is_an_error_of_the_command_line() {
     for args in ["", "--events", "--embed"] {
-        let run = decode(&format!("--provider grok {args}"), BODY);
-        assert_eq!(run.code, Some(2), "{run}");
+        let run = decode(&format!("--provider grok {args}"), BODY).exits(2);
         assert!(run.stdout.is_empty(), "{run}");
         assert!(run.stderr.contains("did you mean `groq`?"), "{run}");
     }

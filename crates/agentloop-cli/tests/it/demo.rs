@@ -4,8 +4,7 @@ use crate::common::agentloop;
 
 #[test]
 fn the_demo_runs_without_a_key_in_a_pipe() {
-    let run = agentloop(["demo"]).run();
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = agentloop(["demo"]).run().exits(0);
     assert!(run.stdout.contains("the same text, thinking and sources"), "{run}");
     assert!(run.stdout.contains("error: bridge: "), "{run}");
     assert!(run.stdout.contains("the figures are the same"), "{run}");

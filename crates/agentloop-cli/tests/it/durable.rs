@@ -35,22 +35,18 @@ fn a_limit_of_a_day_a_month_or_in_total_counts_the_calls_of_all_processes() {
         let limit = format!("[cost]\nlimit = \"0.40\"\nper = \"{period}\"");
         // 0.15 is spent by each, and the most that another one can cost is 0.05 and a little.
         for _ in 0..3 {
-            let done = chat(&folder, &url, &limit, &CHAT);
-            assert_eq!(done.code, Some(0), "{done}");
+            chat(&folder, &url, &limit, &CHAT).exits(0);
         }
         let refused = chat(&folder, &url, &limit, &CHAT);
-        assert_eq!(refused.code, Some(1), "{refused}");
-        assert!(refused.stderr.contains("the spending limit of 0.4 USD"), "{refused}");
+        refused.fails(1, "the spending limit of 0.4 USD");
         // An agent, and conversations that are not stored, are refused too.
         for args in
             [&["run", "-m", "lab/m", "Hello"][..], &["chat", "-m", "lab/m", "--no-log", "Hello"]]
         {
-            let refused = chat(&folder, &url, &limit, args);
-            assert_eq!(refused.code, Some(1), "{refused}");
+            chat(&folder, &url, &limit, args).exits(1);
         }
         // The limit of one process is another one.
-        let done = chat(&folder, &url, "[cost]\nlimit = \"0.40\"", &CHAT);
-        assert_eq!(done.code, Some(0), "{done}");
+        chat(&folder, &url, "[cost]\nlimit = \"0.40\"", &CHAT).exits(0);
     }
 }
 
@@ -77,8 +73,7 @@ fn a_limit_that_cannot_be_checked_refuses_calls() {
     std::fs::write(folder.path().join("data/history.sqlite3"), "damaged".repeat(1_000)).unwrap();
     let url = serve(completion(), Then::Close);
     let refused = chat(&folder, &url, "[cost]\nlimit = \"9\"\nper = \"day\"", &CHAT);
-    assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("the spending limit cannot be checked"), "{refused}");
+    refused.fails(2, "the spending limit cannot be checked");
 }
 
 #[test]

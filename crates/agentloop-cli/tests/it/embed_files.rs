@@ -1,13 +1,18 @@
 //! `agentloop embed` with many texts: files, resuming, limits and errors.
 
-use std::process::{Command, Stdio};
+#[cfg(unix)]
+use std::path::Path;
+#[cfg(unix)]
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
 use crate::common::folder::Folder;
 use crate::common::server::{self, Then};
 use crate::common::sim::Server;
-use crate::common::{Outcome, agentloop};
+use crate::common::{Outcome, agentloop, command, signal};
+#[cfg(unix)]
+use crate::history::on_full_disk;
 
 fn embed(folder: &Folder, more: &[&str]) -> Outcome {
     agentloop(["embed"].into_iter().chain(more.iter().copied())).within(folder.path()).run()
@@ -63,7 +68,7 @@ fn the_rows_of_a_file_become_json_lines_in_order() {
     let folder = Folder::with([("rows.csv", &format!("id,body\n{rows}"))]);
     let args = ["-m", "sim/vectors", "-i", "rows.csv", "--text", "{{id}}: {{body}}"];
     let run = embed(&folder, &[&args[..], &["-o", "out.jsonl", "--batch-size", "7"]].concat());
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{run}");
+    run.prints("");
     assert!(run.stderr.starts_with("note: 250 rows, "), "{run}");
     assert_eq!(indices(&folder, "out.jsonl"), (0..250).collect::<Vec<u64>>());
     let last = results(&folder, "out.jsonl").pop().unwrap();
@@ -72,8 +77,7 @@ fn the_rows_of_a_file_become_json_lines_in_order() {
     assert_eq!(last["vector"], alone);
     // Without --text it is not clear which value is the text.
     let unclear = embed(&folder, &["-m", "sim/vectors", "-i", "rows.csv"]);
-    assert_eq!(unclear.code, Some(2), "{unclear}");
-    assert!(unclear.stderr.contains("--text '{{NAME}}'; the values are: id, body"), "{unclear}");
+    unclear.fails(2, "--text '{{NAME}}'; the values are: id, body");
 }
 
 #[test]
@@ -81,48 +85,37 @@ fn a_file_has_one_vector_for_each_text_in_order() {
     let texts: Vec<String> = (0..300).map(|number| format!("text {number}")).collect();
     let folder = Folder::with([("rows.txt", &texts.join("\n"))]);
     let args = ["-m", "sim/vectors", "--dimensions", "5", "-i", "rows.txt", "-o", "out.jsonl"];
-    let run = embed(&folder, &args);
-    assert_eq!(run.code, Some(0), "{run}");
+    embed(&folder, &args).exits(0);
     assert_eq!(indices(&folder, "out.jsonl"), (0..300).collect::<Vec<u64>>());
     let lines = agentloop(["embed", "-m", "sim/vectors", "--dimensions", "5"])
         .stdin(texts.join("\n"))
         .run();
     assert_eq!(vectors(&folder, "out.jsonl"), lines.lines());
     // A file that exists is not overwritten.
-    let again = embed(&folder, &args);
-    assert_eq!(again.code, Some(2), "{again}");
+    embed(&folder, &args).exits(2);
 }
 
 #[cfg(unix)]
 #[test]
 fn a_killed_process_loses_nothing_that_was_written() {
-    for signal in ["-KILL", "-INT"] {
+    for name in ["KILL", "INT"] {
         let rows: String = (0..3_000).map(|number| format!("row {number}\n")).collect();
         let folder = Folder::with([("rows.txt", &rows)]);
         let args = ["embed", "-m", "sim/vectors", "-i", "rows.txt", "-o", "out.jsonl"];
         let args = [&args[..], &["--batch-size", "2", "--concurrency", "2"]].concat();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-            .args(&args)
-            .env_clear()
-            .env("HOME", folder.path())
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = command(args.iter().copied());
+        command.env("HOME", folder.path()).current_dir(folder.path());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         while folder.read("out.jsonl").is_none_or(|text| text.lines().count() < 3) {
             assert!(child.try_wait().unwrap().is_none(), "the command ended");
             std::thread::yield_now();
         }
-        let id = child.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        signal(&child, name);
         let code = child.wait().unwrap().code();
-        assert_eq!(code, (signal == "-INT").then_some(130));
+        assert_eq!(code, (name == "INT").then_some(130));
         let before = folder.read("out.jsonl").unwrap().matches('\n').count();
         let run = embed(&folder, &[&args[1..], &["--resume"]].concat());
-        assert_eq!(run.code, Some(0), "{run}");
-        assert!(run.stderr.contains(&format!("{before} done before")), "{run}");
+        run.exits(0).reports(&format!("{before} done before"));
         assert_eq!(indices(&folder, "out.jsonl"), (0..3_000).collect::<Vec<u64>>());
         let alone = agentloop(["embed", "-m", "sim/vectors", "row 2999"]).run();
         assert_eq!(vectors(&folder, "out.jsonl").last(), Some(&alone.json()));
@@ -136,8 +129,7 @@ fn a_text_that_is_refused_fails_alone_and_no_row_moves() {
     let rows = "a\nbb\nbad\ndddd\neeeee\n";
     let folder = Folder::with([("rows.txt", rows)]);
     let run = embed_at(&url, &folder, &["-i", "rows.txt", "-o", "out.jsonl"]);
-    assert_eq!(run.code, Some(1), "{run}");
-    assert!(run.stderr.contains("1 row failed; --resume tries it again"), "{run}");
+    run.fails(1, "1 row failed; --resume tries it again");
     let lines = results(&folder, "out.jsonl");
     assert_eq!(indices(&folder, "out.jsonl"), [0, 1, 2, 3, 4]);
     assert_eq!(lines[2]["error"]["message"], "input is too long");
@@ -151,8 +143,7 @@ fn a_text_that_is_refused_fails_alone_and_no_row_moves() {
     let rows = "x\n".repeat(1_000);
     let all = Folder::with([("rows.txt", &rows)]);
     let run = embed_at(&none, &all, &["-i", "rows.txt", "-o", "out.jsonl"]);
-    assert_eq!(run.code, Some(1), "{run}");
-    assert!(run.stderr.contains("error: local: input is too long"), "{run}");
+    run.fails(1, "error: local: input is too long");
     assert!(results(&all, "out.jsonl").len() < 1_000);
 }
 
@@ -169,9 +160,7 @@ fn vectors_that_cannot_be_used_are_not_written() {
     let lengths = serve(|text| Some(json!(vec![0.5; text.len()])));
     let folder = Folder::with([("rows.txt", "aa\nbb\nccc\ndd\n")]);
     let args = ["-i", "rows.txt", "-o", "out.jsonl", "--batch-size", "1", "--concurrency", "1"];
-    let run = embed_at(&lengths, &folder, &args);
-    assert_eq!(run.code, Some(1), "{run}");
-    assert!(run.stderr.contains("3 numbers, but the earlier ones have 2"), "{run}");
+    embed_at(&lengths, &folder, &args).fails(1, "3 numbers, but the earlier ones have 2");
     assert_eq!(indices(&folder, "out.jsonl"), [0, 1]);
 }
 
@@ -195,15 +184,14 @@ fn an_output_of_another_model_length_or_text_is_not_continued() {
     assert_eq!(folder.read("out.jsonl"), before);
     // A result of another command is not one of this command.
     let batch = r#"{"index":0,"hash":"x","text":"y"}"#.to_owned() + "\n";
-    std::fs::write(folder.path().join("batch.jsonl"), &batch).unwrap();
+    folder.write("batch.jsonl", &batch);
     let other =
         embed(&folder, &["-m", "sim/vectors", "-i", "rows.txt", "-o", "batch.jsonl", "--resume"]);
     assert!(other.stderr.contains("not a result of this command"), "{other}");
     // A line that was cut off is removed, and its text is sent again.
     let cut = before.clone().unwrap();
-    std::fs::write(folder.path().join("out.jsonl"), &cut[..cut.len() - 5]).unwrap();
-    let run = with(&["-m", "sim/vectors"]);
-    assert_eq!(run.code, Some(0), "{run}");
+    folder.write("out.jsonl", &cut[..cut.len() - 5]);
+    with(&["-m", "sim/vectors"]).exits(0);
     assert_eq!(folder.read("out.jsonl"), before);
 }
 
@@ -243,22 +231,10 @@ fn on_a_full_disk_what_is_written_can_be_continued() {
     let rows: String = (0..400).map(|number| format!("row {number}\n")).collect();
     let folder = Folder::with([("rows.txt", &rows)]);
     let args = "embed -m sim/vectors --dimensions 64 -i rows.txt -o out.jsonl --batch-size 10";
-    // Without the trap the system would end the process.
-    let script = format!("trap '' XFSZ; ulimit -f 40; exec \"$0\" {args}");
-    let done = Command::new("sh")
-        .args(["-c", &script, env!("CARGO_BIN_EXE_agentloop")])
-        .env_clear()
-        .env("AGENTLOOP_DATA", "off")
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let stderr = String::from_utf8(done.stderr).unwrap();
-    assert_eq!(done.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("out.jsonl: File too large"), "{stderr}");
+    let done = on_full_disk(&folder, 40, args, Path::new("off"));
+    done.fails(2, "out.jsonl: File too large");
     let args: Vec<&str> = args.split(' ').skip(1).chain(["--resume"]).collect();
-    let run = embed(&folder, &args);
-    assert_eq!(run.code, Some(0), "{run}");
+    embed(&folder, &args).exits(0);
     assert_eq!(indices(&folder, "out.jsonl"), (0..400).collect::<Vec<u64>>());
 }
 
@@ -281,12 +257,9 @@ fn the_cost_is_estimated_and_limited() {
     let plan = send(&["--dry-run"]);
     assert_eq!((plan.code, plan.stdout.lines().count()), (Some(0), 2), "{plan}");
     assert!(plan.stdout.ends_with("20 rows, about 20 input tokens: about $20.00\n"), "{plan}");
-    let first = send(&["--max-cost", "6"]);
-    assert_eq!(first.code, Some(1), "{first}");
-    assert!(first.stderr.contains("the next row would exceed the limit of $6"), "{first}");
+    send(&["--max-cost", "6"]).fails(1, "the next row would exceed the limit of $6");
     assert_eq!(indices(&folder, "out.jsonl"), [0, 1, 2, 3, 4, 5]);
-    let second = send(&["--max-cost", "100", "--resume"]);
-    assert_eq!(second.code, Some(0), "{second}");
+    send(&["--max-cost", "100", "--resume"]).exits(0);
     assert_eq!(indices(&folder, "out.jsonl"), (0..20).collect::<Vec<u64>>());
 }
 
@@ -297,9 +270,7 @@ fn names_without_a_provider_are_completed() {
         .run();
     assert_eq!(run.code, Some(0), "{run}");
     assert!(run.stdout.contains("https://api.openai.com/v1/embeddings"), "{run}");
-    let provider = agentloop(["embed", "-m", "openai", "Hello"]).run();
-    assert_eq!(provider.code, Some(2), "{provider}");
-    assert!(provider.stderr.contains("openai/text-embedding-3-small"), "{provider}");
+    agentloop(["embed", "-m", "openai", "Hello"]).run().fails(2, "openai/text-embedding-3-small");
     let args = ["embed", "-m", "sim/vectors!status=503", "--retries", "0", "--fallback"];
     let fallback = agentloop(args.into_iter().chain(["sim/vectors", "Hello"])).run();
     assert_eq!((fallback.code, fallback.stdout.lines().count()), (Some(0), 1), "{fallback}");

@@ -22,17 +22,16 @@ const TWO: &str =
 fn only_the_code_of_a_block_is_printed() {
     for short in ["-x", "--extract"] {
         let run = respond(TWO, "stop", &[short]);
-        assert_eq!((run.code, run.stdout.as_str()), (Some(0), "echo \u{1b}[31mred\n"), "{run}");
+        run.prints("echo \u{1b}[31mred\n");
         assert_eq!(run.stderr, "");
     }
-    let last = respond(TWO, "stop", &["--extract-last"]);
-    assert_eq!((last.code, last.stdout.as_str()), (Some(0), "```\nb\n"), "{last}");
+    respond(TWO, "stop", &["--extract-last"]).prints("```\nb\n");
 }
 
 #[test]
 fn without_a_block_the_text_is_printed_with_a_note() {
     let run = respond("No code here", "stop", &["-x"]);
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "No code here\n"), "{run}");
+    run.prints("No code here\n");
     assert!(run.stderr.starts_with("note: the response has no code block"), "{run}");
 }
 
@@ -52,13 +51,10 @@ fn a_stream_a_run_and_a_stored_conversation_have_blocks_too() {
         agentloop(args.iter().copied()).env("AGENTLOOP_DATA", data.to_str().unwrap()).run()
     };
     for command in ["chat", "run"] {
-        let run = run(&[command, "-q", "-m", "sim/echo", "-x", prompt]);
-        assert_eq!((run.code, run.stdout.as_str()), (Some(0), "ls\n"), "{run}");
+        run(&[command, "-q", "-m", "sim/echo", "-x", prompt]).prints("ls\n");
     }
-    let shown = run(&["log", "show", "-x"]);
-    assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), "ls\n"), "{shown}");
-    let both = run(&["chat", "-m", "sim/echo", "-x", "--json", "Hi"]);
-    assert_eq!(both.code, Some(2), "{both}");
+    run(&["log", "show", "-x"]).prints("ls\n");
+    run(&["chat", "-m", "sim/echo", "-x", "--json", "Hi"]).exits(2);
 }
 
 #[cfg(unix)]

@@ -12,9 +12,7 @@ fn run(home: &Folder, args: &[&str]) -> Outcome {
 }
 
 fn config(home: &Folder, text: &str) {
-    let folder = home.path().join(".config/agentloop");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("agentloop.toml"), text).unwrap();
+    home.write(".config/agentloop/agentloop.toml", text);
 }
 
 /// Returns the keys of the gateway's clients.
@@ -30,8 +28,7 @@ fn a_key_is_created_changed_and_revoked() {
     assert_eq!(run(&home, &["teams", "create", "web", "--budget", "100/month"]).code, Some(0));
     let words = "keys create ci --team web --model openai/* --model fast --budget 5/day --budget 50/month \
                  --rpm 60 --tpm 100000 --concurrency 4 --expires 2999-12-31 --tag eu --tag nightly --strict";
-    let created = run(&home, &words.split_whitespace().collect::<Vec<_>>());
-    assert_eq!(created.code, Some(0), "{created}");
+    let created = run(&home, &words.split_whitespace().collect::<Vec<_>>()).exits(0);
     let key = created.stdout.trim();
     assert!(key.starts_with("al-") && created.stdout.lines().count() == 1, "{created}");
     assert!(!created.stderr.contains(key), "{created}");
@@ -58,15 +55,13 @@ fn a_key_is_created_changed_and_revoked() {
     assert_eq!(list, expected);
     let words = "keys update ci --budget 9/day --no-rpm --no-tpm --no-concurrency --all-models --no-team \
                  --no-expires --no-tags --strict false";
-    let changed = run(&home, &words.split_whitespace().collect::<Vec<_>>());
-    assert_eq!((changed.code, changed.stdout.as_str()), (Some(0), ""), "{changed}");
+    run(&home, &words.split_whitespace().collect::<Vec<_>>()).prints("");
     let list = run(&home, &["keys"]);
     assert_eq!(
         list.stdout, "gateway\tci\tactive\t-\t$9/day, $50/month\t-\tall\t-\t-\tdatabase\n",
         "{list}"
     );
-    let same = run(&home, &["keys", "update", "ci", "--budget", "9/day"]);
-    assert!(same.code == Some(0) && same.stderr.contains("nothing"), "{same}");
+    run(&home, &["keys", "update", "ci", "--budget", "9/day"]).exits(0).reports("nothing");
     assert_eq!(run(&home, &["keys", "update", "ci", "--no-budget"]).code, Some(0));
     assert_eq!(listed(&home)[0].get("budgets"), None);
     assert_eq!(run(&home, &["keys", "revoke", "ci"]).code, Some(0));
@@ -122,16 +117,14 @@ fn mistakes_at_keys_are_named_with_what_to_do() {
 #[test]
 fn teams_are_listed_with_their_keys() {
     let home = Folder::with([]);
-    let none = run(&home, &["teams"]);
-    assert!(none.code == Some(0) && none.stderr.contains("teams create"), "{none}");
+    run(&home, &["teams"]).exits(0).reports("teams create");
     config(
         &home,
         "[gateway.teams.ops]\nbudget='5/day'\n[gateway.keys.legacy]\nsha256='00'\nteam='ops'\n",
     );
     assert_eq!(run(&home, &["teams", "create", "web", "--budget", "100/month"]).code, Some(0));
     assert_eq!(run(&home, &["keys", "create", "ci", "--team", "web"]).code, Some(0));
-    let refused = run(&home, &["teams", "remove", "web"]);
-    assert!(refused.code == Some(2) && refused.stderr.contains("`ci` belongs"), "{refused}");
+    run(&home, &["teams", "remove", "web"]).fails(2, "`ci` belongs");
     assert_eq!(run(&home, &["teams", "update", "web", "--rpm", "9"]).code, Some(0));
     let list = run(&home, &["teams", "list"]);
     assert_eq!(
@@ -158,11 +151,9 @@ fn a_database_that_cannot_be_used_is_reported_and_left_as_it_is() {
     assert!(list.stderr.contains("cannot be listed"), "{list}");
     assert_eq!(home.read("broken.db").unwrap(), "not a database ".repeat(500));
     config(&home, "[gateway.store]\nurl_env='NOT_SET_4711'\n");
-    let unset = run(&home, &["keys", "create", "ci"]);
-    assert!(unset.code == Some(2) && unset.stderr.contains("NOT_SET_4711 is not set"), "{unset}");
+    run(&home, &["keys", "create", "ci"]).fails(2, "NOT_SET_4711 is not set");
     // Without a data folder.
-    let nowhere = agentloop(["keys", "create", "ci"]).env("HOME", "relative").run();
-    assert!(nowhere.code == Some(2) && nowhere.stderr.contains("AGENTLOOP_DATA"), "{nowhere}");
+    agentloop(["keys", "create", "ci"]).env("HOME", "relative").run().fails(2, "AGENTLOOP_DATA");
     let list = agentloop(["keys", "--json"]).env("HOME", "relative").run();
     assert_eq!(list.json()["gateway"], serde_json::json!([]), "{list}");
 }

@@ -2,8 +2,9 @@
 
 use std::io::Read as _;
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -11,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::common::folder::Folder;
 use crate::common::patience::wait_until;
-use crate::common::server::{self, Then, serve};
-use crate::common::{Outcome, Run, agentloop, delta, sse};
+use crate::common::server::{self, Then, serve, serve_by};
+use crate::common::{Outcome, Run, agentloop, command, delta, signal, sse};
 
 /// Prepares the command with the history in this folder.
 pub(crate) fn prepare<'a>(folder: &Folder, args: impl IntoIterator<Item = &'a str>) -> Run {
@@ -20,9 +21,7 @@ pub(crate) fn prepare<'a>(folder: &Folder, args: impl IntoIterator<Item = &'a st
 }
 
 pub(crate) fn run(folder: &Folder, args: &[&str]) -> Outcome {
-    let done = prepare(folder, args.iter().copied()).run();
-    assert_eq!(done.code, Some(0), "{done}");
-    done
+    prepare(folder, args.iter().copied()).run().exits(0)
 }
 
 /// Returns the last conversation as it is stored.
@@ -30,34 +29,22 @@ fn last(folder: &Folder) -> Value {
     run(folder, &["log", "show", "--json"]).json()
 }
 
-fn file(folder: &Folder) -> std::path::PathBuf {
+/// Returns the messages of a conversation, or of a request.
+fn messages(of: &Value) -> &[Value] {
+    of["messages"].as_array().unwrap()
+}
+
+fn file(folder: &Folder) -> PathBuf {
     folder.path().join("data/history.sqlite3")
 }
 
 /// Responds to every request like OpenAI, and passes the bodies of the requests on.
 pub(crate) fn serve_recorded(response: String) -> (String, Receiver<Value>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut request = Vec::new();
-            let mut buffer = [0; 4096];
-            let body = loop {
-                let text = String::from_utf8_lossy(&request).into_owned();
-                if let Some((_, body)) = text.split_once("\r\n\r\n")
-                    && let Ok(body) = serde_json::from_str::<Value>(body)
-                {
-                    break body;
-                }
-                match stream.read(&mut buffer) {
-                    Ok(read @ 1..) => request.extend_from_slice(&buffer[..read]),
-                    _ => return,
-                }
-            };
-            let _ = sender.send(body);
-            let _ = std::io::Write::write_all(&mut stream, response.as_bytes());
-        }
+    let url = serve_by(Then::Close, move |request| {
+        let (_, body) = request.split_once("\r\n\r\n").unwrap();
+        let _ = sender.send(serde_json::from_str(body).unwrap());
+        response.clone()
     });
     (url, receiver)
 }
@@ -80,36 +67,29 @@ fn a_conversation_continues_in_the_next_command_also_with_another_provider() {
     );
     let chat = |args: &[&str]| {
         let args = ["chat", "--no-stream"].iter().chain(args).copied();
-        let done = prepare(&folder, args).config(&config).run();
-        assert_eq!(done.code, Some(0), "{done}");
-        done
+        prepare(&folder, args).config(&config).run().exits(0)
     };
     chat(&["-m", "one/m", "-s", "Be brief.", "The capital of Italy?"]);
-    assert_eq!(first.recv().unwrap()["messages"].as_array().unwrap().len(), 2);
+    assert_eq!(messages(&first.recv().unwrap()).len(), 2);
 
     // The model and the system prompt are those of the conversation.
     chat(&["-c", "And its river?"]);
     let sent = first.recv().unwrap();
-    let texts: Vec<&str> = sent["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| one["content"].as_str().unwrap())
-        .collect();
+    let texts: Vec<&str> =
+        messages(&sent).iter().map(|one| one["content"].as_str().unwrap()).collect();
     assert_eq!(texts, ["Be brief.", "The capital of Italy?", "Rome.", "And its river?"]);
     assert_eq!(sent["model"], "m");
 
     chat(&["-c", "-m", "two/n", "-s", "Be exact.", "How many people?"]);
     let sent = second.recv().unwrap();
     assert!(sent["system"].to_string().contains("Be exact."), "{sent}");
-    let messages = sent["messages"].as_array().unwrap();
-    assert_eq!(messages.len(), 5, "{sent}");
-    assert!(messages[1].to_string().contains("Rome."), "{sent}");
+    assert_eq!(messages(&sent).len(), 5, "{sent}");
+    assert!(messages(&sent)[1].to_string().contains("Rome."), "{sent}");
 
     let stored = last(&folder);
     assert_eq!((&stored["model"], &stored["system"]), (&json!("two/n"), &json!("Be exact.")));
     assert_eq!(stored["title"], "The capital of Italy?");
-    let messages = stored["messages"].as_array().unwrap();
+    let messages = messages(&stored);
     assert_eq!(messages.len(), 6);
     assert_eq!(messages[5]["response"]["state"], "complete");
     assert_eq!(messages[5]["response"]["provider"], "two");
@@ -123,24 +103,16 @@ fn a_named_conversation_is_created_and_continued_by_its_name() {
     run(&folder, &["chat", "-m", "sim/echo", "Another"]);
     run(&folder, &["chat", "--in", "trip", "Second"]);
     let talk = run(&folder, &["log", "show", "trip", "--json"]).json();
-    assert_eq!(talk["messages"].as_array().unwrap().len(), 4, "{talk}");
+    assert_eq!(messages(&talk).len(), 4, "{talk}");
     let id = talk["id"].as_str().unwrap();
     run(&folder, &["chat", "--in", id, "Third"]);
-    assert_eq!(
-        run(&folder, &["log", "show", id, "--json"]).json()["messages"].as_array().unwrap().len(),
-        6
-    );
+    let count = |name: &str| messages(&run(&folder, &["log", "show", name, "--json"]).json()).len();
+    assert_eq!(count(id), 6);
     let list = run(&folder, &["log", "--json"]).json();
     assert_eq!(list.as_array().unwrap().len(), 2, "{list}");
     run(&folder, &["log", "rename", "trip", "journey"]);
     run(&folder, &["chat", "--in", "journey", "--no-log", "Fourth"]);
-    assert_eq!(
-        run(&folder, &["log", "show", "journey", "--json"]).json()["messages"]
-            .as_array()
-            .unwrap()
-            .len(),
-        6
-    );
+    assert_eq!(count("journey"), 6);
     for wrong in ["last", "a\u{202e}b", " x"] {
         let done = prepare(&folder, ["chat", "-m", "sim/echo", "--in", wrong, "Hello"]).run();
         assert_eq!(done.code, Some(2), "{done}");
@@ -158,49 +130,39 @@ fn nothing_is_stored_with_no_log_or_if_the_configuration_turns_it_off() {
         .run();
     assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{done}");
     assert!(!folder.path().join("data").exists());
-    let done = run(&folder, &["log"]);
-    assert!(done.stderr.contains("no conversation"), "{done}");
+    run(&folder, &["log"]).reports("no conversation");
     let done = prepare(&folder, ["chat", "-c", "-m", "sim/echo", "Hello"]).run();
-    assert_eq!(done.code, Some(2), "{done}");
-    assert!(done.stderr.contains("there is no conversation yet"), "{done}");
+    done.fails(2, "there is no conversation yet");
 }
 
 #[test]
 fn a_file_that_the_user_does_not_trust_does_not_turn_storing_on_or_off() {
     let folder = Folder::with([]);
-    let done = prepare(&folder, ["chat", "-m", "sim/echo", "Hello"])
+    prepare(&folder, ["chat", "-m", "sim/echo", "Hello"])
         .folder_config("[history]\nenabled = false")
-        .run();
-    assert_eq!(done.code, Some(0), "{done}");
-    assert!(done.stderr.contains("history.enabled"), "{done}");
+        .run()
+        .exits(0)
+        .reports("history.enabled");
     assert!(file(&folder).exists());
 }
 
 /// Starts the command without waiting for it.
 fn spawn(folder: &Folder, config: &Path, args: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_agentloop"))
-        .args(["--config", &config.to_string_lossy()])
-        .args(args)
-        .env_clear()
-        .env("AGENTLOOP_DATA", folder.path().join("data"))
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+    let mut command = command(args.iter().copied());
+    command.arg("--config").arg(config).env("AGENTLOOP_DATA", folder.path().join("data"));
+    command.spawn().unwrap()
+}
+
+/// Writes the configuration of a provider `lab` at this URL, and returns the path of the file.
+fn lab(folder: &Folder, url: &str) -> PathBuf {
+    let config = format!("[providers.lab]\nbase_url = '{url}'\n[retry]\nmax_retries = 0\n");
+    folder.write("lab.toml", config)
 }
 
 /// A server that begins a response and then waits.
-fn unfinished(folder: &Folder, then: Then) -> std::path::PathBuf {
+fn unfinished(folder: &Folder, then: Then) -> PathBuf {
     let url = serve(server::events(&sse(&[&delta(r#"{"content":"Half an "}"#)], false)), then);
-    let config = folder.path().join("lab.toml");
-    std::fs::write(
-        &config,
-        format!("[providers.lab]\nbase_url = '{url}'\n[retry]\nmax_retries = 0\n"),
-    )
-    .unwrap();
-    config
+    lab(folder, &url)
 }
 
 #[test]
@@ -223,8 +185,7 @@ fn a_killed_process_leaves_the_prompt_and_what_had_arrived() {
         });
         url
     };
-    let config = folder.path().join("lab.toml");
-    std::fs::write(&config, format!("[providers.lab]\nbase_url = '{url}'\n")).unwrap();
+    let config = lab(&folder, &url);
     let mut child = spawn(&folder, &config, &["chat", "-m", "lab/m", "Tell me everything"]);
     let text = |stored: &Value| stored["messages"][1]["message"].to_string();
     wait_until("what has arrived is stored", || {
@@ -240,8 +201,7 @@ fn a_killed_process_leaves_the_prompt_and_what_had_arrived() {
     // What had arrived is part of the conversation when it continues.
     let (url, sent) = serve_recorded(chat_completion("Well."));
     let config = format!("[providers.lab]\nbase_url = '{url}'\n");
-    let done = prepare(&folder, ["chat", "-c", "--no-stream", "Go on"]).config(&config).run();
-    assert_eq!(done.code, Some(0), "{done}");
+    prepare(&folder, ["chat", "-c", "--no-stream", "Go on"]).config(&config).run().exits(0);
     let sent = sent.recv().unwrap();
     assert!(sent["messages"][1].to_string().contains("word word"), "{sent}");
     assert_eq!(sent["messages"][2]["content"], "Go on");
@@ -254,8 +214,7 @@ fn an_interrupted_response_is_kept_and_marked() {
     let mut child = spawn(&folder, &config, &["chat", "-m", "lab/m", "Hello"]);
     let mut seen = [0; 8];
     child.stdout.as_mut().unwrap().read_exact(&mut seen).unwrap();
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    signal(&child, "INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let stored = last(&folder);
     assert_eq!(stored["messages"][1]["response"]["state"], "incomplete", "{stored}");
@@ -267,22 +226,33 @@ fn a_truncated_and_a_failed_response_are_kept_with_their_errors() {
     let folder = Folder::with([]);
     let config = unfinished(&folder, Then::Close);
     let args = ["chat", "--config", &config.to_string_lossy(), "-m", "lab/m", "Hello"];
-    let done = prepare(&folder, args).run();
-    assert_eq!(done.code, Some(1), "{done}");
+    prepare(&folder, args).run().exits(1);
     let response = &last(&folder)["messages"][1]["response"];
     assert_eq!(
         (&response["state"], &response["error"]["kind"]),
         (&json!("incomplete"), &json!("incomplete_stream"))
     );
     let url = serve(server::json("401 No", r#"{"error":{"message":"wrong key"}}"#), Then::Close);
-    let done = prepare(&folder, ["chat", "-m", "lab/m", "Hello"])
+    prepare(&folder, ["chat", "-m", "lab/m", "Hello"])
         .config(&format!("[providers.lab]\nbase_url = '{url}'\n"))
-        .run();
-    assert_eq!(done.code, Some(1), "{done}");
+        .run()
+        .exits(1);
     let stored = last(&folder);
     assert_eq!(stored["messages"][1]["response"]["state"], "failed");
     assert_eq!(stored["messages"][1]["response"]["error"]["raw"], Value::Null);
     assert_eq!(stored["messages"][1]["response"]["error"]["status"], 401);
+}
+
+/// Runs the command where a file may not have more than these blocks.
+#[cfg(unix)]
+pub(crate) fn on_full_disk(folder: &Folder, blocks: u32, args: &str, data: &Path) -> Outcome {
+    // Without the trap the system would end the process.
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {args}");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_agentloop")]).stdin(Stdio::null());
+    command.env_clear().env("AGENTLOOP_DATA", data).current_dir(folder.path());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    Outcome::of(command.spawn().unwrap())
 }
 
 #[cfg(unix)]
@@ -290,22 +260,10 @@ fn a_truncated_and_a_failed_response_are_kept_with_their_errors() {
 fn on_a_full_disk_the_response_is_printed_and_a_warning_reports_that_it_is_not_stored() {
     let folder = Folder::with([]);
     let limited = |blocks: u32| {
-        // Without the trap the system would end the process.
-        let script =
-            format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" chat -m sim/echo Hello");
-        let done = Command::new("sh")
-            .args(["-c", &script, env!("CARGO_BIN_EXE_agentloop")])
-            .env_clear()
-            .env("AGENTLOOP_DATA", folder.path().join("data"))
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let (stdout, stderr) =
-            (String::from_utf8(done.stdout).unwrap(), String::from_utf8(done.stderr).unwrap());
-        assert_eq!(done.status.code(), Some(0), "{stdout}{stderr}");
-        assert!(stdout.contains("Hello"), "{stdout}");
-        assert!(stderr.contains("warning: the conversation is not logged: "), "{stderr}");
-        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        let data = folder.path().join("data");
+        let done = on_full_disk(&folder, blocks, "chat -m sim/echo Hello", &data).exits(0);
+        done.shows("Hello").reports("warning: the conversation is not logged: ");
+        assert_eq!(done.stderr.lines().count(), 1, "{done}");
     };
     // The file cannot be created; later it cannot grow.
     limited(1);
@@ -319,23 +277,19 @@ fn on_a_full_disk_the_response_is_printed_and_a_warning_reports_that_it_is_not_s
 #[test]
 fn several_processes_at_once_lose_nothing() {
     const PROCESSES: usize = 6;
-    let folder = Folder::with([("empty.toml", "")]);
-    let config = folder.path().join("empty.toml");
+    let folder = Folder::with([]);
+    let config = folder.write("empty.toml", "");
     let prompts: Vec<String> =
         (0..PROCESSES).map(|number| format!("prompt-{number}-of-many")).collect();
-    let children: Vec<Child> = prompts
-        .iter()
-        .map(|prompt| {
-            spawn(&folder, &config, &["chat", "-m", "sim/echo", "--in", "shared", prompt])
-        })
-        .collect();
+    let chat = |prompt| ["chat", "-m", "sim/echo", "--in", "shared", prompt];
+    let children: Vec<Child> =
+        prompts.iter().map(|prompt| spawn(&folder, &config, &chat(prompt))).collect();
     for child in children {
-        let done = child.wait_with_output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        assert_eq!(String::from_utf8_lossy(&done.stderr), "");
+        let done = Outcome::of(child).exits(0);
+        assert_eq!(done.stderr, "");
     }
     let talk = run(&folder, &["log", "show", "shared", "--json"]).json();
-    let messages = talk["messages"].as_array().unwrap();
+    let messages = messages(&talk);
     assert_eq!(messages.len(), 2 * PROCESSES, "{talk}");
     for prompt in &prompts {
         let at =
@@ -353,17 +307,12 @@ fn a_run_with_tools_is_stored_with_its_calls_and_results() {
         prepare(&folder, ["run", "-m", "sim/tools", "--tool", "time", "What time is it?"]).run();
     assert_eq!(done.code, Some(0), "{done}");
     let stored = last(&folder);
-    let roles: Vec<&str> = stored["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| one["message"]["role"].as_str().unwrap())
-        .collect();
+    let roles: Vec<&str> =
+        messages(&stored).iter().map(|one| one["message"]["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "assistant"], "{stored}");
     assert_eq!(stored["messages"][1]["response"]["state"], "complete");
-    let done = prepare(&folder, ["run", "-c", "--tool", "time", "Again"]).run();
-    assert_eq!(done.code, Some(0), "{done}");
-    assert!(last(&folder)["messages"].as_array().unwrap().len() >= 6);
+    prepare(&folder, ["run", "-c", "--tool", "time", "Again"]).run().exits(0);
+    assert!(messages(&last(&folder)).len() >= 6);
 }
 
 #[test]
@@ -372,24 +321,14 @@ fn a_run_that_is_killed_keeps_its_finished_steps() {
     let call = json!({ "id": "c", "model": "m", "choices": [{ "index": 0, "finish_reason": "tool_calls", "message": {
         "role": "assistant", "content": null, "tool_calls": [{ "id": "call_1", "type": "function",
         "function": { "name": "time", "arguments": "{}" } }] } }] });
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
     // The first request gets a call, and the second one nothing.
-    std::thread::spawn(move || {
-        let mut waiting = Vec::new();
-        let response = server::json("200 OK", &call.to_string())
-            .replace("content-length", "connection: close\r\ncontent-length");
-        for (number, mut stream) in listener.incoming().flatten().enumerate() {
-            let mut buffer = [0; 65_536];
-            let _ = stream.read(&mut buffer);
-            if number == 0 {
-                let _ = std::io::Write::write_all(&mut stream, response.as_bytes());
-            }
-            waiting.push(stream);
-        }
+    let response = server::json("200 OK", &call.to_string());
+    let response = response.replace("content-length", "connection: close\r\ncontent-length");
+    let is_first = AtomicBool::new(true);
+    let url = serve_by(Then::Wait, move |_| {
+        if is_first.swap(false, Ordering::SeqCst) { response.clone() } else { String::new() }
     });
-    let config = folder.path().join("lab.toml");
-    std::fs::write(&config, format!("[providers.lab]\nbase_url = '{url}'\n")).unwrap();
+    let config = lab(&folder, &url);
     let args = ["run", "-m", "lab/m", "--no-stream", "--tool", "time", "What time is it?"];
     let mut child = spawn(&folder, &config, &args);
     let mut stored = Value::Null;
@@ -483,40 +422,34 @@ fn the_log_is_listed_searched_shown_exported_and_deleted() {
     let path = run(&folder, &["log", "path"]).stdout;
     assert_eq!(path.trim_end(), file(&folder).to_string_lossy());
 
-    let refused = prepare(&folder, ["log", "delete", "pasta"]).run();
-    assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("--yes"), "{refused}");
+    prepare(&folder, ["log", "delete", "pasta"]).run().fails(2, "--yes");
     run(&folder, &["log", "delete", "--older-than", "1d", "--yes"]);
     assert_eq!(run(&folder, &["log"]).stdout.lines().count(), 2);
     run(&folder, &["log", "delete", "pasta", "--yes"]);
     assert_eq!(run(&folder, &["log"]).stdout.lines().count(), 1);
-    let gone = prepare(&folder, ["log", "show", "pasta"]).run();
-    assert_eq!(gone.code, Some(2), "{gone}");
+    prepare(&folder, ["log", "show", "pasta"]).run().exits(2);
     run(&folder, &["log", "delete", "--all", "-y"]);
     assert_eq!(run(&folder, &["log", "--json"]).json(), json!([]));
-    let wrong = prepare(&folder, ["log", "delete"]).run();
-    assert_eq!(wrong.code, Some(2), "{wrong}");
+    prepare(&folder, ["log", "delete"]).run().exits(2);
 }
 
 #[test]
 fn a_damaged_or_newer_file_is_reported_and_the_response_is_still_printed() {
     let folder = Folder::with([]);
-    std::fs::create_dir_all(folder.path().join("data")).unwrap();
-    std::fs::write(file(&folder), "not a database".repeat(1_000)).unwrap();
-    let before = std::fs::read(file(&folder)).unwrap();
+    let before = "not a database".repeat(1_000);
+    folder.write("data/history.sqlite3", &before);
     let done = run(&folder, &["chat", "-m", "sim/echo", "Hello"]);
     assert!(done.stdout.contains("Hello"), "{done}");
     assert!(done.stderr.starts_with("warning: the conversation is not logged: "), "{done}");
     for args in [&["log"][..], &["chat", "-m", "sim/echo", "-c", "Hello"]] {
-        let done = prepare(&folder, args.iter().copied()).run();
-        assert_eq!(done.code, Some(2), "{done}");
+        let done = prepare(&folder, args.iter().copied()).run().exits(2);
         assert!(
             done.stderr
                 .contains("hint: the file is damaged, or is not a database, and was left as it is"),
             "{done}"
         );
     }
-    assert_eq!(std::fs::read(file(&folder)).unwrap(), before);
+    assert_eq!(std::fs::read_to_string(file(&folder)).unwrap(), before);
 }
 
 /// A prompt without a key or for an unknown provider was listed as a conversation without a response.
@@ -528,8 +461,7 @@ fn a_request_that_is_not_sent_is_not_a_conversation() {
         &["chat", "-m", "unknown/x", "Hello"],
         &["chat", "-m", "openai/gpt-4.1", "--tool", "time", "Hello"],
     ] {
-        let done = prepare(&folder, args.iter().copied()).run();
-        assert_eq!(done.code, Some(2), "{done}");
+        prepare(&folder, args.iter().copied()).run().exits(2);
     }
     assert_eq!(run(&folder, &["log", "--json"]).json(), serde_json::json!([]));
     // A conversation that is continued stays as it was.

@@ -1,41 +1,28 @@
 //! `agentloop log` at a terminal.
 #![cfg(unix)]
 
-use std::io::Read as _;
-use std::process::Command;
-
+use crate::common::command;
 use crate::common::folder::Folder;
-use crate::common::pty::open_terminal;
+use crate::common::pty::{converse, open_terminal};
 use crate::history::{chat_completion, prepare, run, serve_recorded};
 
-/// Runs the command at a terminal with this input, and returns what the terminal shows.
-fn at_terminal(folder: &Folder, args: &[&str], input: &str) -> String {
-    let (mut controller, open) = open_terminal();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-        .args(args)
-        .env_clear()
+/// Runs the command at a terminal with these replies, and returns what the terminal shows.
+fn at_terminal(folder: &Folder, args: &[&str], replies: &[(&str, &str)]) -> String {
+    let (terminal, open) = open_terminal();
+    let mut child = command(args.iter().copied())
         .env("NO_COLOR", "1")
         .env("AGENTLOOP_DATA", folder.path().join("data"))
-        .current_dir(folder.path())
         .stdin(open())
         .stdout(open())
         .stderr(open())
         .spawn()
         .unwrap();
-    let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
-    let mut input = Some(input).filter(|input| !input.is_empty());
-    while let Ok(read @ 1..) = controller.read(&mut buffer) {
-        bytes.extend_from_slice(&buffer[..read]);
-        // The question is answered when it is shown.
-        if bytes.ends_with(b": ")
-            && let Some(input) = input.take()
-        {
-            std::io::Write::write_all(&mut controller, input.as_bytes()).unwrap();
-        }
-    }
+    let shown = converse(terminal, replies, QUESTION);
     child.wait().unwrap();
-    String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+    shown
 }
+
+const QUESTION: &str = "Delete 1 conversation? [y]es, [n]o (default: no): ";
 
 #[test]
 fn hostile_text_of_the_file_does_not_control_the_terminal() {
@@ -45,8 +32,7 @@ fn hostile_text_of_the_file_does_not_control_the_terminal() {
     let (url, _sent) = serve_recorded(chat_completion(&answer));
     let config = format!("[providers.lab]\nbase_url = '{url}'\n");
     let args = ["chat", "-m", "lab/m", "--no-stream", "-s", hostile, hostile];
-    let done = prepare(&folder, args).config(&config).run();
-    assert_eq!(done.code, Some(0), "{done}");
+    prepare(&folder, args).config(&config).run().exits(0);
     let is_hostile = |c: char| {
         (c.is_control() && c != '\n')
             || ['\u{202e}', '\u{2066}', '\u{61c}', '\u{2028}', '\u{e0041}'].contains(&c)
@@ -60,14 +46,14 @@ fn hostile_text_of_the_file_does_not_control_the_terminal() {
         &["log", "export", "last", "--format", "json"],
     ];
     for args in commands {
-        let shown = at_terminal(&folder, args, "");
+        let shown = at_terminal(&folder, args, &[]);
         assert!(!shown.contains(is_hostile), "{args:?}: {shown:?}");
         assert!(shown.lines().count() >= 1, "{args:?}: {shown:?}");
     }
     // A line with the frame is a line of the command, and there is one for each message, the system prompt and the head.
-    let shown = at_terminal(&folder, &["log", "show"], "");
+    let shown = at_terminal(&folder, &["log", "show"], &[]);
     assert_eq!(shown.matches('\u{258c}').count(), 4, "{shown}");
-    let list = at_terminal(&folder, &["log"], "");
+    let list = at_terminal(&folder, &["log"], &[]);
     assert!(list.starts_with("ID "), "{list}");
 }
 
@@ -75,13 +61,10 @@ fn hostile_text_of_the_file_does_not_control_the_terminal() {
 fn deleting_asks_at_a_terminal() {
     let folder = Folder::with([]);
     run(&folder, &["chat", "-m", "sim/echo", "Hello"]);
-    let shown = at_terminal(&folder, &["log", "delete", "last"], "n\n");
-    assert!(
-        shown.contains("Delete 1 conversation?") && shown.contains("nothing was deleted"),
-        "{shown}"
-    );
+    let shown = at_terminal(&folder, &["log", "delete", "last"], &[(QUESTION, "n\n")]);
+    assert!(shown.contains("nothing was deleted"), "{shown}");
     assert_eq!(run(&folder, &["log"]).stdout.lines().count(), 1);
-    let shown = at_terminal(&folder, &["log", "delete", "last"], "y\n");
+    let shown = at_terminal(&folder, &["log", "delete", "last"], &[(QUESTION, "y\n")]);
     assert!(shown.contains("deleted 1 conversation"), "{shown}");
     assert_eq!(run(&folder, &["log"]).stdout, "");
 }

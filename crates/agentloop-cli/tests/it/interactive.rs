@@ -32,6 +32,16 @@ fn enter(session: &mut Terminal, line: &str, until: &str) {
     session.wait_until(until, |screen| screen.matches(until).count() > before);
 }
 
+/// Leaves the conversation with these keys.
+fn leave(mut session: Terminal, keys: &str) {
+    wait_for_prompt(&mut session);
+    session.press(keys);
+    assert_eq!(session.finish(), Some(0), "{}", session.screen());
+}
+
+/// The end of the input.
+const CTRL_D: &str = "\u{4}";
+
 #[test]
 fn a_conversation_remembers_and_ctrl_d_leaves() {
     let folder = Folder::with([]);
@@ -40,9 +50,7 @@ fn a_conversation_remembers_and_ctrl_d_leaves() {
     enter(&mut session, "/cost", "1 response,");
     enter(&mut session, "/undo", "are removed");
     enter(&mut session, "/model", "the model is sim/echo");
-    wait_for_prompt(&mut session);
-    session.press("\u{4}");
-    assert_eq!(session.finish(), Some(0), "{}", session.screen());
+    leave(session, CTRL_D);
 }
 
 #[test]
@@ -52,9 +60,7 @@ fn a_mistyped_command_is_explained_and_not_sent() {
     enter(&mut session, "/modle x", "did you mean /model?");
     enter(&mut session, "/help", "/retry");
     enter(&mut session, "/cost", "0 responses, 0 tokens");
-    wait_for_prompt(&mut session);
-    session.press("/quit\r");
-    assert_eq!(session.finish(), Some(0));
+    leave(session, "/quit\r");
 }
 
 #[test]
@@ -66,9 +72,7 @@ fn the_model_changes_in_the_middle_of_a_conversation() {
     enter(&mut session, "go on", "word3");
     enter(&mut session, "/model nowhere/model", "`nowhere`");
     enter(&mut session, "/cost", "2 responses");
-    wait_for_prompt(&mut session);
-    session.press("\u{4}");
-    assert_eq!(session.finish(), Some(0));
+    leave(session, CTRL_D);
 }
 
 #[test]
@@ -79,9 +83,7 @@ fn ctrl_c_ends_the_response_and_not_the_program() {
     session.interrupt();
     session.wait_for("interrupted; what had arrived is part of the conversation");
     enter(&mut session, "/cost", "1 response");
-    wait_for_prompt(&mut session);
-    session.press("\u{4}");
-    assert_eq!(session.finish(), Some(0), "{}", session.screen());
+    leave(session, CTRL_D);
 }
 
 #[test]
@@ -92,9 +94,7 @@ fn an_error_leaves_the_conversation_as_it_was() {
     enter(&mut session, "/retry", "no prompt to send again");
     enter(&mut session, "/model sim/echo", "sim/echo>");
     enter(&mut session, "works", " tokens in");
-    wait_for_prompt(&mut session);
-    session.press("\u{4}");
-    assert_eq!(session.finish(), Some(0));
+    leave(session, CTRL_D);
 }
 
 #[test]
@@ -110,9 +110,7 @@ fn several_lines_are_one_prompt_also_when_they_are_pasted() {
     session.wait_for("four");
     session.press("\r");
     enter(&mut session, "/cost", "2 responses");
-    wait_for_prompt(&mut session);
-    session.press("\u{4}");
-    assert_eq!(session.finish(), Some(0), "{}", session.screen());
+    leave(session, CTRL_D);
 }
 
 #[test]
@@ -122,16 +120,12 @@ fn a_conversation_is_stored_and_continues_in_another_process() {
     enter(&mut session, "the first prompt", " tokens in");
     enter(&mut session, "a second one", " tokens in");
     enter(&mut session, "/undo", "are removed");
-    wait_for_prompt(&mut session);
-    session.press("\u{4}");
-    assert_eq!(session.finish(), Some(0));
+    leave(session, CTRL_D);
     let mut again = talk(&folder, &["-c"]);
     again.wait_for("this conversation has 2 messages");
     enter(&mut again, "/undo", "are removed");
     enter(&mut again, "/undo", "no prompt to remove");
-    wait_for_prompt(&mut again);
-    again.press("\u{4}");
-    assert_eq!(again.finish(), Some(0));
+    leave(again, CTRL_D);
 }
 
 #[test]
@@ -145,9 +139,7 @@ fn files_and_tools_are_added_during_the_conversation() {
     enter(&mut session, "/tools nothing", "unknown tool `nothing`");
     enter(&mut session, "/save talk.md", "saved to talk.md");
     enter(&mut session, "/save talk.md", "File exists");
-    wait_for_prompt(&mut session);
-    session.press("\u{4}");
-    assert_eq!(session.finish(), Some(0));
+    leave(session, CTRL_D);
     assert!(folder.read("talk.md").unwrap().contains("## User"));
 }
 
@@ -167,9 +159,7 @@ fn tools_of_the_configuration_are_shown_and_switched() {
     session.wait_for("/tools read_file");
     session.press("\r");
     session.wait_for("enabled: read_file (asks for approval)");
-    wait_for_prompt(&mut session);
-    session.press("/quit\r");
-    assert_eq!(session.finish(), Some(0));
+    leave(session, "/quit\r");
 }
 
 #[test]
@@ -178,9 +168,7 @@ fn tab_completes_commands() {
     let mut session = talk(&folder, &[]);
     session.press("/ret\t\r");
     session.wait_for("there is no prompt to send again");
-    wait_for_prompt(&mut session);
-    session.press("\u{4}");
-    assert_eq!(session.finish(), Some(0));
+    leave(session, CTRL_D);
 }
 
 #[test]
@@ -192,14 +180,10 @@ fn hostile_keys_and_lines_do_not_end_the_program() {
     // The line itself is what the user typed; the message about it has the character escaped.
     session.wait_for("unknown command /\\u{202e}x");
     enter(&mut session, "/cost", "0 responses");
-    wait_for_prompt(&mut session);
-    session.press("\u{4}");
-    assert_eq!(session.finish(), Some(0));
+    leave(session, CTRL_D);
 }
 
 #[test]
 fn without_a_terminal_there_is_no_conversation() {
-    let run = crate::common::agentloop(["chat", "-m", "sim/echo"]).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("the prompt is empty"), "{run}");
+    crate::common::agentloop(["chat", "-m", "sim/echo"]).run().fails(2, "the prompt is empty");
 }

@@ -2,12 +2,11 @@
 
 use crate::common;
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader};
 
 use common::port::Port;
 use common::server::{Then, events, json, serve};
-use common::{Run, agentloop, delta, finish, sse};
+use common::{Outcome, Run, agentloop, command, delta, finish, signal, sse};
 
 const KEY: &str = "sk-very-secret";
 
@@ -83,8 +82,7 @@ fn an_incomplete_response_is_printed_and_reported() {
     {
         let url = streams(&[r#"{"content":"Hel"}"#], reason);
         for form in [None, Some("--json"), Some("--events")] {
-            let run = lab(&url, ["chat", "Hi"].into_iter().chain(form)).run();
-            assert_eq!(run.code, Some(1), "{run}");
+            let run = lab(&url, ["chat", "Hi"].into_iter().chain(form)).run().exits(1);
             assert!(run.stdout.contains("Hel"), "{run}");
             assert!(run.stderr.contains(words), "{run}");
         }
@@ -132,8 +130,7 @@ fn the_error_of_a_provider_is_printed_with_a_hint() {
 fn a_refused_connection_is_a_clear_error() {
     let port = Port::reserve();
     let url = format!("http://{}/v1", port.address());
-    let run = lab(&url, ["chat", "Hi"]).run();
-    assert_eq!(run.code, Some(1), "{run}");
+    let run = lab(&url, ["chat", "Hi"]).run().exits(1);
     assert!(run.stderr.starts_with("error: lab: "), "{run}");
     assert!(run.stdout.is_empty(), "{run}");
 }
@@ -156,8 +153,7 @@ fn a_call_ends_at_its_timeout() {
     // On a busy machine the text does not arrive before a short time is over.
     let mut texts = ["0.3", "3", "30"].iter().map(|seconds| {
         let run = lab(&url, ["chat", "--timeout", seconds, "Hi"]).run();
-        assert_eq!(run.code, Some(1), "{run}");
-        assert!(run.stderr.contains(&format!("{seconds} s")), "{run}");
+        run.fails(1, &format!("{seconds} s"));
         run.stdout
     });
     assert_eq!(texts.find(|text| !text.is_empty()).as_deref(), Some("Hel\n"));
@@ -169,9 +165,7 @@ fn a_timeout_is_reported_as_it_was_set() {
     let url = serve(String::new(), Then::Wait);
     for form in [None, Some("--no-stream")] {
         let args = ["chat", "--timeout", "0.5", "Hi"].into_iter().chain(form);
-        let run = lab(&url, args).run();
-        assert_eq!(run.code, Some(1), "{run}");
-        assert!(run.stderr.contains("timed out after 0.5 s"), "{run}");
+        lab(&url, args).run().fails(1, "timed out after 0.5 s");
     }
 }
 
@@ -180,12 +174,10 @@ fn embed_prints_one_vector_per_line() {
     let body =
         r#"{"model":"e","data":[{"index":0,"embedding":[0.5,1]},{"index":1,"embedding":[2,-1]}]}"#;
     let url = serve(json("200 OK", body), Then::Wait);
-    let run = lab(&url, ["embed", "-m", "lab/e", "one", "two"]).run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "[0.5,1.0]\n[2.0,-1.0]\n"), "{run}");
+    lab(&url, ["embed", "-m", "lab/e", "one", "two"]).run().prints("[0.5,1.0]\n[2.0,-1.0]\n");
     let run = lab(&url, ["embed", "-m", "lab/e", "--json"]).stdin("one\ntwo\n").run();
     assert_eq!(run.response()["embeddings"][1][0], 2.0);
-    let run = lab(&url, ["embed", "-m", "lab/e", "only one"]).run();
-    assert_eq!(run.code, Some(1), "{run}");
+    lab(&url, ["embed", "-m", "lab/e", "only one"]).run().exits(1);
 }
 
 #[test]
@@ -219,29 +211,16 @@ fn a_failing_provider_does_not_hide_the_models_of_others() {
 #[test]
 fn ctrl_c_ends_a_stream_at_once() {
     let url = serve(events(&sse(&[&delta(r#"{"content":"Hel\n"}"#)], false)), Then::Wait);
-    let home = std::env::temp_dir();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-        .args(["chat", "-m", "vllm/m", "Hi"])
-        .env_clear()
-        .env("AGENTLOOP_VLLM_BASE_URL", &url)
-        .current_dir(home)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = command(["chat", "-m", "vllm/m", "Hi"]);
+    let mut child = command.env("AGENTLOOP_VLLM_BASE_URL", &url).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
     assert_eq!(line, "Hel\n", "text comes before the stream ends");
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(130));
-    let mut stderr = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    signal(&child, "INT");
+    let run = Outcome::of(child).exits(130);
     assert_eq!(
-        stderr,
+        run.stderr,
         "note: the response is incomplete: only its first 4 characters arrived\nerror: interrupted\n"
     );
 }

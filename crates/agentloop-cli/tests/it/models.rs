@@ -16,8 +16,7 @@ prices = [{ per_million = { input = "0.25", output = 1 } }]
 
 #[test]
 fn everything_known_about_a_model_is_printed() {
-    let run = agentloop(["models", "openai/gpt-4o"]).run();
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = agentloop(["models", "openai/gpt-4o"]).run().exits(0);
     let model = run.json();
     assert_eq!(model["id"], "openai/gpt-4o");
     assert_eq!(model["context_window"], 128_000);
@@ -41,8 +40,7 @@ fn the_error_for_an_unknown_model_explains_what_to_do() {
 
 #[test]
 fn the_configuration_overrides_the_known_models() {
-    let run = agentloop(["models", "groq", "--known"]).config(CONFIG).run();
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = agentloop(["models", "groq", "--known"]).config(CONFIG).run().exits(0);
     let line = |id: &str| {
         run.stdout.lines().find(|line| line.split('\t').next() == Some(id)).map(str::to_owned)
     };
@@ -53,7 +51,7 @@ fn the_configuration_overrides_the_known_models() {
     assert!(line("groq/openai/gpt-oss-20b").is_some_and(|line| line.contains("\t77\t")), "{run}");
 
     let run = agentloop(["models", "vllm", "--known"]).config(CONFIG).run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "vllm/one\t-\t5\t0.25\t1\n"), "{run}");
+    run.prints("vllm/one\t-\t5\t0.25\t1\n");
     let run = agentloop(["models", "vllm", "--known", "--json"]).config(CONFIG).run();
     assert_eq!(run.json()[0]["id"], "vllm/one");
 }
@@ -61,9 +59,7 @@ fn the_configuration_overrides_the_known_models() {
 #[test]
 fn a_provider_without_known_models_is_an_error() {
     for (provider, words) in [("vllm", "no data about the models of vllm"), ("nope", "`nope`")] {
-        let run = agentloop(["models", provider, "--known"]).run();
-        assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains(words), "{run}");
+        agentloop(["models", provider, "--known"]).run().fails(2, words);
     }
 }
 
@@ -83,16 +79,14 @@ fn built_in_data_completes_the_list_of_a_provider() {
 #[test]
 fn without_a_key_the_hint_names_the_list_of_known_models() {
     let run = agentloop(["models", "groq"]).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("set GROQ_API_KEY"), "{run}");
+    run.fails(2, "set GROQ_API_KEY");
     assert!(run.stderr.contains("`agentloop models groq --known`"), "{run}");
 }
 
 #[test]
 fn an_unknown_setting_of_a_model_is_reported_with_its_line() {
-    let run = agentloop(["models", "openai/gpt-4o"])
+    agentloop(["models", "openai/gpt-4o"])
         .config("[models.\"openai/gpt-4o\"]\ncontext = 1\n")
-        .run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("line 2: unknown field `context`"), "{run}");
+        .run()
+        .fails(2, "line 2: unknown field `context`");
 }

@@ -40,32 +40,27 @@ fn a_mistyped_command_is_not_sent_to_a_model() {
         assert!(run.stderr.contains(words), "{args:?} {run}");
         assert!(run.stderr.contains("agentloop chat "), "{args:?} {run}");
     }
-    let named = agentloop(["chat", "-m", "sim/echo", "modles"]).run();
-    assert_eq!(named.code, Some(0), "{named}");
+    agentloop(["chat", "-m", "sim/echo", "modles"]).run().exits(0);
 }
 
 #[test]
 fn a_mistyped_command_with_words_or_options_is_suggested() {
     // Nothing can be sent, so the hint begins with what was probably meant.
     let run = agentloop(["chta", "hello"]).run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
-    assert!(run.stderr.contains("hint: did you mean `agentloop chat hello`?"), "{run}");
+    run.refuses("hint: did you mean `agentloop chat hello`?");
     assert!(run.stderr.contains("agentloop setup"), "{run}");
     let run = agentloop(["chta", "hello", "-m", "openai/gpt-4.1"]).run();
     assert!(run.stderr.contains("hint: did you mean `agentloop chat hello`?"), "{run}");
     assert!(run.stderr.contains("OPENAI_API_KEY"), "{run}");
     // With a model, it is a prompt.
-    let run = agentloop(["chta", "hello"]).env("AGENTLOOP_MODEL", "sim/echo").run();
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = agentloop(["chta", "hello"]).env("AGENTLOOP_MODEL", "sim/echo").run().exits(0);
     assert!(run.stdout.contains("chta hello"), "{run}");
     // `chat` has no such option, but the command has it.
     let run = agentloop(["serv", "--check"]).env("AGENTLOOP_MODEL", "sim/echo").run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
-    assert!(run.stderr.contains("`serv` is not a command; did you mean `serve`?"), "{run}");
+    run.refuses("`serv` is not a command; did you mean `serve`?");
     assert!(run.stderr.contains("`--check`"), "{run}");
     // The option is what is wrong.
-    let run = agentloop(["why", "--temprature", "1"]).run();
-    assert!(run.stderr.contains("'--temperature'"), "{run}");
+    agentloop(["why", "--temprature", "1"]).run().reports("'--temperature'");
 }
 
 #[test]
@@ -79,14 +74,10 @@ fn a_prompt_may_start_with_a_hyphen() {
         assert_eq!(run.code, Some(0), "{args:?} {run}");
         assert!(run.stdout.contains("-5 plus 3"), "{args:?} {run}");
     }
-    let list = agentloop(["-m", "sim/echo", "- milk\n- eggs"]).run();
-    assert!(list.stdout.contains("- milk\n- eggs"), "{list}");
-    let system = agentloop(["-m", "sim/echo", "-s", "-5 is cold", "Hello"]).run();
-    assert_eq!(system.code, Some(0), "{system}");
+    agentloop(["-m", "sim/echo", "- milk\n- eggs"]).run().shows("- milk\n- eggs");
+    agentloop(["-m", "sim/echo", "-s", "-5 is cold", "Hello"]).run().exits(0);
     // A mistyped option is not a prompt.
-    let run = agentloop(["-m", "sim/echo", "--temprature", "1", "Hello"]).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("'--temperature'"), "{run}");
+    agentloop(["-m", "sim/echo", "--temprature", "1", "Hello"]).run().fails(2, "'--temperature'");
 }
 
 #[cfg(unix)]
@@ -95,14 +86,7 @@ fn words_that_are_not_utf8_are_an_error() {
     use std::os::unix::ffi::OsStringExt as _;
     for words in [vec![b"caf\xe9".to_vec()], vec![b"-\xff 5".to_vec()], vec![b"\xff".to_vec()]] {
         let words = words.into_iter().map(OsString::from_vec);
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_agentloop"))
-            .args(["-m", "sim/echo"])
-            .args(words)
-            .env_clear()
-            .current_dir(std::env::temp_dir())
-            .stdin(std::process::Stdio::null())
-            .output()
-            .unwrap();
+        let output = common::command(["-m", "sim/echo"]).args(words).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{output:?}");
     }
 }
@@ -111,7 +95,7 @@ fn words_that_are_not_utf8_are_an_error() {
 fn received(args: &[&str], stdin: &str, files: &[(&str, &str)]) -> (common::Outcome, Value) {
     let folder = Folder::with([]);
     for (name, text) in files {
-        std::fs::write(folder.path().join(name), text).unwrap();
+        folder.write(name, text);
     }
     let args = args.iter().copied().chain(["--json"]);
     let run = agentloop(args).stdin(stdin).within(folder.path()).run();
@@ -151,8 +135,7 @@ fn a_file_that_is_not_a_request_is_an_error() {
         assert!(run.stderr.contains(words) && run.stderr.contains("an example: {"), "{run}");
     }
     let (run, _) = received(&["--request", "nowhere.json"], "", &[]);
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("nowhere.json"), "{run}");
+    run.fails(2, "nowhere.json");
 }
 
 #[test]
@@ -175,14 +158,12 @@ fn a_schema_holds_for_the_last_response_of_a_run() {
             { "type": "tool_call", "id": "c1", "name": "time", "arguments": "{}" }] },
         { "parts": [{ "type": "text", "text": "{\"sum\": 2}" }] },
     ] });
-    let folder = Folder::with([("script.json", script.to_string().as_str())]);
-    let path = folder.path().join("script.json");
+    let folder = Folder::with([]);
     let schema = r#"{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}"#;
     for (more, pointer) in [(None, ""), (Some("--json"), "/data")] {
-        let server = Server::start(&["--script", path.to_str().unwrap()]);
+        let server = Server::scripted(&folder, &script);
         let tools = ["--tool", "time", "--schema", schema].into_iter().chain(more);
-        let run = server.chat("m", &tools.collect::<Vec<_>>());
-        assert_eq!(run.code, Some(0), "{run}");
+        let run = server.chat("m", &tools.collect::<Vec<_>>()).exits(0);
         assert_eq!(run.json().pointer(pointer), Some(&json!({ "sum": 2 })), "{run}");
     }
 }
@@ -191,13 +172,10 @@ fn a_schema_holds_for_the_last_response_of_a_run() {
 fn options_mean_the_same_with_tools() {
     let args = ["-m", "sim/echo!status=503", "--fallback", "sim/tools", "--retries", "0"];
     let more = ["--tool", "sum", "--timeout", "20", "--effort", "low", "How much?"];
-    let run = agentloop(args.into_iter().chain(more)).config(SUM).run();
-    assert_eq!(run.code, Some(0), "{run}");
-    assert!(run.stdout.contains("sum says: 14"), "{run}");
+    agentloop(args.into_iter().chain(more)).config(SUM).run().exits(0).shows("sum says: 14");
     let folder = Folder::with([]);
     let args = ["-m", "sim/image", "Draw", "--tool", "time", "--save-media", "media"];
-    let run = agentloop(args).within(folder.path()).run();
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = agentloop(args).within(folder.path()).run().exits(0);
     assert!(folder.path().join("media/image-1.png").exists(), "{run}");
 }
 
@@ -205,9 +183,7 @@ fn options_mean_the_same_with_tools() {
 fn save_with_a_folder_names_the_option_for_media() {
     let folder = Folder::with([]);
     let args = ["-m", "sim/image", "Draw", "--save", "."];
-    let run = agentloop(args).within(folder.path()).run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
-    assert!(run.stderr.contains("--save-media DIR"), "{run}");
+    agentloop(args).within(folder.path()).run().refuses("--save-media DIR");
 }
 
 #[test]
@@ -218,8 +194,7 @@ fn options_of_the_request_cannot_change_a_run_that_waits() {
     for more in [["--temperature", "1"], ["--schema", "{}"], ["--timeout", "9"]] {
         let args = ["--resume", "run.json", "--tool", "read_file", "--allow", "read_file"];
         let run = agentloop(args.into_iter().chain(more)).within(folder.path()).run();
-        assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains("they cannot be changed"), "{run}");
+        run.fails(2, "they cannot be changed");
     }
 }
 
@@ -257,32 +232,24 @@ fn a_response_that_is_not_json_is_requested_again_with_the_schema_in_the_prompt(
         { "parts": [{ "type": "text", "text": "The sum is\ntwo." }] },
         { "parts": [{ "type": "text", "text": "{\"sum\": 2}" }] },
     ] });
-    let folder = Folder::with([("script.json", script.to_string().as_str())]);
-    let path = folder.path().join("script.json");
-    let server = Server::start(&["--script", path.to_str().unwrap()]);
+    let server = Server::scripted(&Folder::with([]), &script);
     let schema = r#"{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}"#;
-    let run = server.chat("m", &["--schema", schema, "--json"]);
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = server.chat("m", &["--schema", schema, "--json"]).exits(0);
     assert_eq!(run.json()["data"], json!({ "sum": 2 }), "{run}");
     assert_eq!(run.json()["strategy"], "prompt", "{run}");
     // A strategy that the user has chosen stays, and the error quotes the response.
     let server = Server::start(&[]);
     let more = ["--schema", schema, "--strategy", "native", "--json"];
-    let run = server.chat("long-3", &more);
-    assert_eq!(run.code, Some(1), "{run}");
-    assert!(run.stderr.contains("it begins with \"word"), "{run}");
+    server.chat("long-3", &more).fails(1, "it begins with \"word");
 }
 
 #[test]
 fn a_short_word_is_a_prompt_unless_it_is_probably_a_mistyped_command() {
     let config = "default_model = 'sim/echo'\n";
-    let dog = agentloop(["dog"]).config(config).run();
-    assert_eq!(dog.code, Some(0), "{dog}");
+    let dog = agentloop(["dog"]).config(config).run().exits(0);
     assert!(dog.stdout.starts_with("dog"), "{dog}");
     for (typed, command) in [("lgo", "log"), ("modles", "models")] {
-        let run = agentloop([typed]).config(config).run();
-        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
-        assert!(run.stderr.contains(&format!("did you mean `{command}`?")), "{run}");
+        agentloop([typed]).config(config).run().refuses(&format!("did you mean `{command}`?"));
     }
 }
 
@@ -292,6 +259,5 @@ fn the_hint_about_attachments_names_the_option_of_the_command() {
     let folder = Folder::with([("a.mp4", "\0\0\0\u{18}ftypmp42\0\0\0\0mp42isom")]);
     let args = ["chat", "-m", "groq/openai/gpt-oss-120b", "--video", "a.mp4", "What is this?"];
     let run = agentloop(args).env("GROQ_API_KEY", "example").within(folder.path()).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("use --lenient to drop it"), "{run}");
+    run.fails(2, "use --lenient to drop it");
 }

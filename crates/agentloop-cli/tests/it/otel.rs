@@ -3,9 +3,9 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
-use std::process::Command;
 
 use crate::common::port::Port;
+use crate::common::{Outcome, agentloop, command};
 
 /// Reads one request, and returns its head and its body.
 fn collect(listener: &TcpListener) -> (String, Vec<u8>) {
@@ -31,19 +31,10 @@ fn collect(listener: &TcpListener) -> (String, Vec<u8>) {
 fn each_call_is_exported_as_a_span() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let command = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-        .args(["chat", "-m", "sim/echo", "Hello"])
-        .env("OTEL_EXPORTER_OTLP_ENDPOINT", &address)
-        .env_remove("HTTP_PROXY")
-        .env_remove("http_proxy")
-        .stdin(std::process::Stdio::null())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = command(["chat", "-m", "sim/echo", "Hello"]);
+    let child = command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &address).spawn().unwrap();
     let (head, body) = collect(&listener);
-    let output = command.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Outcome::of(child).exits(0);
     assert!(head.starts_with("post /v1/traces"), "{head}");
     let body = String::from_utf8_lossy(&body);
     for word in ["gen_ai.operation.name", "gen_ai.usage.input_tokens", "chat echo", "agentloop"] {
@@ -56,12 +47,6 @@ fn each_call_is_exported_as_a_span() {
 fn an_unreachable_collector_does_not_fail_the_command() {
     let port = Port::reserve();
     let address = format!("http://{}", port.address());
-    let output = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-        .args(["chat", "-m", "sim/echo", "Hello"])
-        .env("OTEL_EXPORTER_OTLP_ENDPOINT", &address)
-        .stdin(std::process::Stdio::null())
-        .output()
-        .unwrap();
-    assert!(output.status.success());
-    assert!(String::from_utf8_lossy(&output.stdout).contains("Hello"));
+    let run = agentloop(["chat", "-m", "sim/echo", "Hello"]);
+    run.env("OTEL_EXPORTER_OTLP_ENDPOINT", &address).run().exits(0).shows("Hello");
 }

@@ -67,32 +67,24 @@ fn a_batch_of_the_provider_writes_the_same_lines_as_single_requests() {
 #[test]
 fn another_process_fetches_what_was_submitted_once() {
     let lab = Lab::new(ROWS);
-    let run = lab.batch(&["--detach"]);
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{run}");
+    lab.batch(&["--detach"]).prints("");
     assert!(lab.folder.read("out.jsonl.batch").is_some());
-    let again = lab.batch(&["--detach"]);
-    assert_eq!(again.code, Some(2), "{again}");
-    assert!(again.stderr.contains("continue it with --resume"), "{again}");
+    lab.batch(&["--detach"]).fails(2, "continue it with --resume");
     let status = lab.run(&["batches", "status", "out.jsonl"]);
     assert_eq!(
         (&status.json()["state"], &status.json()["counts"]["total"]),
         (&json!("completed"), &json!(3))
     );
-    let fetched = lab.run(&["batches", "fetch", "out.jsonl.batch"]);
-    assert_eq!(fetched.code, Some(0), "{fetched}");
+    lab.run(&["batches", "fetch", "out.jsonl.batch"]).exits(0);
     let texts: Vec<String> =
         results(&lab.folder).iter().map(|line| line["text"].as_str().unwrap().to_owned()).collect();
     assert!(
         texts.iter().zip(["one", "two", "three"]).all(|(text, row)| text.starts_with(row)),
         "{texts:?}"
     );
-    let missing = lab.run(&["batches", "fetch", "out.jsonl"]);
-    assert_eq!(missing.code, Some(2), "{missing}");
-    assert!(missing.stderr.contains("out.jsonl.batch does not exist"), "{missing}");
+    lab.run(&["batches", "fetch", "out.jsonl"]).fails(2, "out.jsonl.batch does not exist");
     assert_eq!(lab.batches(), 1);
-    let done = lab.batch(&["--resume"]);
-    assert_eq!(done.code, Some(0), "{done}");
-    assert!(done.stderr.contains("all rows have a result"), "{done}");
+    lab.batch(&["--resume"]).exits(0).reports("all rows have a result");
     assert_eq!(lab.batches(), 1);
 }
 
@@ -104,11 +96,10 @@ fn a_process_that_ended_before_it_saved_the_id_does_not_submit_twice() {
         let mut state: Value =
             serde_json::from_str(&lab.folder.read("out.jsonl.batch").unwrap()).unwrap();
         change(&mut state["parts"][0]["batch"]);
-        lab.folder.write("out.jsonl.batch", &state.to_string());
+        lab.folder.write("out.jsonl.batch", state.to_string());
     };
     change(&|batch| _ = batch.as_object_mut().unwrap().remove("id"));
-    let run = lab.batch(&["--resume"]);
-    assert_eq!(run.code, Some(0), "{run}");
+    lab.batch(&["--resume"]).exits(0);
     assert_eq!((results(&lab.folder).len(), lab.batches()), (3, 1));
 }
 
@@ -124,8 +115,7 @@ fn the_state_is_kept_after_a_response_that_does_not_show_whether_the_batch_exist
         let run = agentloop(args).config(&config).within(lab.folder.path()).run();
         assert_ne!(run.code, Some(0), "{run}");
         assert_eq!(lab.folder.read("out.jsonl.batch").is_some(), is_kept, "{status}: {run}");
-        let run = lab.batch(&["--resume"]);
-        assert_eq!(run.code, Some(0), "{run}");
+        lab.batch(&["--resume"]).exits(0);
         assert_eq!((results(&lab.folder).len(), lab.batches()), (3, 1), "{status}");
     }
 }
@@ -139,12 +129,9 @@ fn a_batch_that_was_never_submitted_is_submitted_by_resume() {
     let batch = &mut state["parts"][0]["batch"];
     batch.as_object_mut().unwrap().remove("id");
     batch["label"] = json!("agentloop-of-no-batch");
-    lab.folder.write("out.jsonl.batch", &state.to_string());
-    let run = lab.run(&["batches", "fetch", "out.jsonl"]);
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("some rows were not submitted"), "{run}");
-    let run = lab.batch(&["--resume"]);
-    assert_eq!(run.code, Some(0), "{run}");
+    lab.folder.write("out.jsonl.batch", state.to_string());
+    lab.run(&["batches", "fetch", "out.jsonl"]).fails(2, "some rows were not submitted");
+    lab.batch(&["--resume"]).exits(0);
     assert_eq!((results(&lab.folder).len(), lab.batches()), (3, 2));
 }
 
@@ -155,16 +142,13 @@ fn rows_that_fail_are_lines_and_only_they_are_sent_again() {
         format!("{}\n{}\n", row("local/echo"), row(bad))
     };
     let lab = Lab::new("");
-    lab.folder.write("rows.jsonl", &folder_rows("local/echo!status=400"));
+    lab.folder.write("rows.jsonl", folder_rows("local/echo!status=400"));
     let args = ["batch", "rows.jsonl", "-o", "out.jsonl", "--provider-batch"];
-    let run = lab.run(&args);
-    assert_eq!(run.code, Some(1), "{run}");
-    assert!(run.stderr.contains("1 row failed; --resume sends it again"), "{run}");
+    lab.run(&args).fails(1, "1 row failed; --resume sends it again");
     let lines = results(&lab.folder);
     assert!(lines[0]["text"].is_string(), "{lines:?}");
     assert_eq!(lines[1]["error"]["kind"], "invalid_request", "{lines:?}");
-    let run = lab.run(&[&args[..], &["--resume"]].concat());
-    assert_eq!(run.code, Some(1), "{run}");
+    lab.run(&[&args[..], &["--resume"]].concat()).exits(1);
     assert_eq!(lab.batches(), 2);
     let status = lab.run(&["batches", "list", "local", "--json"]);
     assert_eq!(status.json()[0]["counts"]["total"], 1, "only the row that failed");
@@ -191,15 +175,11 @@ fn a_state_file_that_is_wrong_is_refused() {
         (with(&|state| state["parts"][0]["batch"]["provider"] = json!("nowhere")), "nowhere"),
     ] {
         lab.folder.write("out.jsonl.batch", &state);
-        let run = lab.run(&["batches", "fetch", "out.jsonl"]);
-        assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains(message), "{run}");
+        lab.run(&["batches", "fetch", "out.jsonl"]).fails(2, message);
     }
-    lab.folder.write("out.jsonl.batch", &good.to_string());
+    lab.folder.write("out.jsonl.batch", good.to_string());
     lab.folder.write("rows.txt", "one\nCHANGED\nthree\n");
-    let run = lab.batch(&["--resume"]);
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("row 2 has changed since the first run"), "{run}");
+    lab.batch(&["--resume"]).fails(2, "row 2 has changed since the first run");
 }
 
 #[test]
@@ -210,12 +190,9 @@ fn a_state_file_that_is_not_a_regular_file_is_refused_without_waiting() {
     let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
     assert!(made.success());
     for args in [&["batches", "status", "out.jsonl"][..], &["batches", "fetch", "out.jsonl"]] {
-        let run = lab.run(args);
-        assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains("it is not a regular file"), "{run}");
+        lab.run(args).fails(2, "it is not a regular file");
     }
-    let run = lab.batch(&["--resume"]);
-    assert_eq!(run.code, Some(2), "{run}");
+    lab.batch(&["--resume"]).exits(2);
 }
 
 #[test]
@@ -232,15 +209,11 @@ fn options_that_a_batch_of_the_provider_does_not_have_are_refused() {
     for more in [&["--schema", "{}"][..], &["--max-cost", "1"]] {
         assert_eq!(lab.batch(more).code, Some(2));
     }
-    let run = agentloop(["batch", "-", "-m", "sim/echo", "--provider-batch"]).stdin("x").run();
-    assert_eq!(run.code, Some(2), "{run}");
-    let run = agentloop(["batch", "-", "-m", "sim/echo", "--detach"]).stdin("x").run();
-    assert_eq!(run.code, Some(2), "{run}");
+    agentloop(["batch", "-", "-m", "sim/echo", "--provider-batch"]).stdin("x").run().exits(2);
+    agentloop(["batch", "-", "-m", "sim/echo", "--detach"]).stdin("x").run().exits(2);
     let folder = Folder::with([("rows.txt", ROWS)]);
     let args = ["batch", "rows.txt", "-m", "ollama/x", "-o", "out.jsonl", "--provider-batch"];
-    let run = agentloop(args).within(folder.path()).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("ollama has no API for batches"), "{run}");
+    agentloop(args).within(folder.path()).run().fails(2, "ollama has no API for batches");
     assert_eq!(folder.read("out.jsonl.batch"), None);
 }
 
@@ -261,15 +234,13 @@ fn a_dry_run_estimates_the_price_of_a_batch() {
 #[test]
 fn files_are_uploaded_listed_downloaded_and_deleted() {
     let lab = Lab::new(ROWS);
-    let run = lab.run(&["files", "upload", "local", "rows.txt"]);
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = lab.run(&["files", "upload", "local", "rows.txt"]).exits(0);
     let id = run.json()["id"].as_str().unwrap().to_owned();
     assert_eq!(run.json()["name"], "rows.txt");
     let list = lab.run(&["files", "list", "local"]);
     assert!(list.stdout.starts_with(&format!("{id}\t14\t")), "{list}");
     assert_eq!(lab.run(&["files", "get", "local", &id]).json()["bytes"], 14);
-    let got = lab.run(&["files", "get", "local", &id, "-o", "copy.txt"]);
-    assert_eq!(got.code, Some(0), "{got}");
+    lab.run(&["files", "get", "local", &id, "-o", "copy.txt"]).exits(0);
     assert_eq!(lab.folder.read("copy.txt").as_deref(), Some(ROWS));
     let got = lab.run(&["files", "get", "local", &id, "-o", "copy.txt"]);
     assert_eq!(got.code, Some(2), "it exists: {got}");

@@ -93,8 +93,7 @@ fn an_unknown_setting_is_reported_with_file_and_line() {
 #[test]
 fn invalid_toml_is_reported_with_file_and_line() {
     let run = agentloop(["providers"]).folder_config("[providers\n").run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("HOME/agentloop.toml"), "{run}");
+    run.fails(2, "HOME/agentloop.toml");
     assert!(run.stderr.contains("line 1"), "{run}");
 }
 
@@ -102,8 +101,7 @@ fn invalid_toml_is_reported_with_file_and_line() {
 #[test]
 fn a_secret_in_an_invalid_configuration_is_not_shown() {
     let run = agentloop(["providers"]).config("[providers.groq]\nkey = 'gsk-very-secret'\n").run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("line 2"), "{run}");
+    run.fails(2, "line 2");
     assert!(!run.to_string().contains("very-secret"), "{run}");
 }
 
@@ -120,7 +118,5 @@ fn a_missing_configuration_file_is_an_error_with_its_name() {
 
 #[test]
 fn an_alias_of_an_unknown_provider_is_an_error_with_its_name() {
-    let run = agentloop(["providers"]).config("[aliases]\nfast = 'unknown/m'\n").run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("`fast`"), "{run}");
+    agentloop(["providers"]).config("[aliases]\nfast = 'unknown/m'\n").run().fails(2, "`fast`");
 }

@@ -8,8 +8,7 @@ use common::agentloop;
 fn a_fallback_model_responds_and_a_warning_explains_why() {
     for form in [None, Some("--no-stream"), Some("--json"), Some("--events")] {
         let args = ["chat", "-m", "sim/echo!status=503", "--fallback", "sim/long-3", "Hello"];
-        let run = agentloop(args.into_iter().chain(form)).run();
-        assert_eq!(run.code, Some(0), "{run}");
+        let run = agentloop(args.into_iter().chain(form)).run().exits(0);
         assert!(run.stdout.contains("word3"), "{run}");
         let note = "warning: sim/echo!status=503 did not respond: overloaded";
         assert!(run.stderr.contains(note), "{run}");
@@ -56,7 +55,6 @@ fn retry_and_fallback_of_the_configuration_are_used() {
         [fallback]
         models = ["sim/long-3"]
     "#;
-    let run = agentloop(["chat", "-m", "sim/echo!status=503", "Hi"]).config(file).run();
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = agentloop(["chat", "-m", "sim/echo!status=503", "Hi"]).config(file).run().exits(0);
     assert!(run.stdout.contains("word3"), "{run}");
 }

@@ -65,8 +65,7 @@ fn events_can_be_deserialized_and_the_last_is_the_outcome() {
 
 #[test]
 fn a_failure_is_an_event_and_an_error_on_stderr() {
-    let run = agentloop(["run", "-m", "sim/echo!status=401", "--events", "Hello"]).run();
-    assert_eq!(run.code, Some(1), "{run}");
+    let run = agentloop(["run", "-m", "sim/echo!status=401", "--events", "Hello"]).run().exits(1);
     assert!(run.stderr.starts_with("error: "), "{run}");
     let Some(RunEvent::RunDone { outcome }) = events(&run).pop() else { panic!("{run}") };
     assert_eq!(outcome.stop, StopReason::Failed);
@@ -96,8 +95,7 @@ fn files_of_the_root_folder_can_be_read() {
     let tools = ["read_file", "list_files"].into_iter();
     let tools = tools.flat_map(|name| ["--tool", name, "--allow", name]);
     let run = agentloop(args.into_iter().chain(tools)).run();
-    assert_eq!(run.code, Some(0), "{run}");
-    assert_eq!(run.stdout, "read_file says: Read me.\nlist_files says: README.md 8\n");
+    run.prints("read_file says: Read me.\nlist_files says: README.md 8\n");
 }
 
 #[test]
@@ -122,13 +120,11 @@ fn a_run_that_stops_early_reports_the_reason() {
     ] {
         let args = ["run", "-m", "sim/tools", "--tool", "time", "What time is it?"];
         let run = agentloop(args.into_iter().chain(more)).config(SUM).run();
-        assert_eq!(run.code, Some(1), "{run}");
-        assert!(run.stderr.contains(words), "{run}");
+        run.fails(1, words);
         assert!(run.stderr.contains("tool: time ({\"offset\":\"+02:00\"}) did not run"), "{run}");
     }
     let run = agentloop(["run", "-m", "sim/length", "Hello"]).run();
-    assert_eq!(run.code, Some(1), "{run}");
-    assert!(run.stderr.contains("error: the response is truncated"), "{run}");
+    run.fails(1, "error: the response is truncated");
 }
 
 #[test]
@@ -158,8 +154,7 @@ fn errors_for_wrong_options_explain_the_right_ones() {
         #[cfg(not(feature = "mcp"))]
         (vec!["--mcp", "no-such-server --now"], "cargo install agentloop-cli --features mcp"),
     ] {
-        let run = agentloop(["run", "-m", "sim/echo", "hi"].into_iter().chain(args)).run();
-        assert_eq!(run.code, Some(2), "{run}");
+        let run = agentloop(["run", "-m", "sim/echo", "hi"].into_iter().chain(args)).run().exits(2);
         assert!(run.stderr.contains(words) && run.stdout.is_empty(), "{run}");
     }
 }
@@ -169,12 +164,9 @@ fn a_file_that_save_did_not_write_is_not_overwritten() {
     let folder = Folder::with([("notes.md", "My notes."), ("data.json", "{\"a\":1}")]);
     for name in ["notes.md", "data.json"] {
         let run = agentloop(["run", "-m", "sim/echo", "--save", name, "Hello"]);
-        let run = run.within(folder.path()).run();
-        assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains("exists and was not written by --save"), "{run}");
+        run.within(folder.path()).run().fails(2, "exists and was not written by --save");
         let run = agentloop(["run", "--resume", name, "Hello"]).within(folder.path()).run();
-        assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains("the file was not written by --save"), "{run}");
+        run.fails(2, "the file was not written by --save");
     }
     assert_eq!(folder.read("notes.md").unwrap(), "My notes.");
 }
@@ -187,6 +179,5 @@ fn a_saved_file_that_is_too_large_is_refused_before_it_is_read() {
     let file = std::fs::File::create(&path).unwrap();
     file.set_len((64 << 20) + 1).unwrap();
     let run = agentloop(["run", "--resume", "large.json", "Hello"]).within(folder.path()).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("larger than the limit of 67108864 bytes"), "{run}");
+    run.fails(2, "larger than the limit of 67108864 bytes");
 }

@@ -4,29 +4,17 @@
 use crate::common;
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, channel};
 
 use agentloop::agent::{RunEvent, StopReason};
 use common::folder::Folder;
+use common::{Outcome, command, signal};
 
 /// Starts a run whose response stalls and never ends.
 fn start(folder: &Folder, more: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_agentloop"))
-        .args(["run", "-m", "sim/long-50!stall-events=12", "Go"])
-        .args(more)
-        .env_clear()
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
-}
-
-fn interrupt(child: &Child) {
-    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(status.unwrap().success());
+    let mut command = command(["run", "-m", "sim/long-50!stall-events=12", "Go"]);
+    command.args(more).current_dir(folder.path()).spawn().unwrap()
 }
 
 #[test]
@@ -36,12 +24,9 @@ fn ctrl_c_cancels_the_run_and_saves_the_conversation() {
     let mut begun = [0; 5];
     child.stdout.as_mut().unwrap().read_exact(&mut begun).unwrap();
     assert_eq!(&begun, b"word1");
-    interrupt(&child);
-    let output = child.wait_with_output().unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{stderr}");
-    assert!(stderr.contains("note: cancelled: 1 step"), "{stderr}");
-    assert!(stderr.contains("the conversation is saved in run.json"), "{stderr}");
+    signal(&child, "INT");
+    let run = Outcome::of(child);
+    run.fails(130, "note: cancelled: 1 step").reports("the conversation is saved in run.json");
     let kept: agentloop::ChatRequest =
         serde_json::from_str(&folder.read("run.json").unwrap()).unwrap();
     assert_eq!(kept.messages.len(), 2);
@@ -55,7 +40,7 @@ fn ctrl_c_ends_the_events_with_the_outcome() {
     let mut child = start(&folder, &["--events"]);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("content.delta")));
-    interrupt(&child);
+    signal(&child, "INT");
     let last = lines.last().unwrap();
     let RunEvent::RunDone { outcome } = serde_json::from_str(&last).unwrap() else {
         panic!("{last}")
@@ -97,30 +82,17 @@ fn ctrl_c_and_timeouts_work_while_a_server_sends_without_pause() {
         let (url, is_read) = flood();
         let config = format!("[providers.flood]\nbase_url = \"{url}\"\n");
         let folder = Folder::with([("agentloop.toml", config.as_str())]);
-        let child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-            .args(["--config", "agentloop.toml", "chat", "-m", "flood/m", "Go"])
-            .args(more)
-            .env_clear()
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = command(["--config", "agentloop.toml", "chat", "-m", "flood/m", "Go"]);
+        let child = command.args(more).current_dir(folder.path()).spawn().unwrap();
         (child, folder, is_read)
     };
     let (child, _folder, _) = start(&["--timeout", "0.2"]);
-    let output = child.wait_with_output().unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("timed out after"), "{stderr}");
+    Outcome::of(child).fails(1, "timed out after");
     let (child, _folder, is_read) = start(&[]);
     is_read.recv().unwrap();
-    interrupt(&child);
-    let output = child.wait_with_output().unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{stderr}");
-    assert!(!stderr.contains("panicked"), "{stderr}");
+    signal(&child, "INT");
+    let run = Outcome::of(child).exits(130);
+    assert!(!run.stderr.contains("panicked"), "{run}");
 }
 
 #[test]

@@ -24,20 +24,14 @@ done
 fn tools_of_an_mcp_server_run_if_they_are_allowed() {
     let folder = Folder::with([("server.sh", SERVER)]);
     let args = ["run", "-m", "sim/tools", "--mcp", "sh server.sh", "--allow", "shelf__look", "Go"];
-    let run = agentloop(args).within(folder.path()).run();
-    assert_eq!(run.code, Some(0), "{run}");
-    assert!(run.stdout.contains("shelf__look says: three books"), "{run}");
+    agentloop(args).within(folder.path()).run().exits(0).shows("shelf__look says: three books");
 }
 
 #[test]
 fn tools_of_an_mcp_server_need_approval() {
     let folder = Folder::with([("server.sh", SERVER)]);
     let args = ["run", "-m", "sim/tools", "--mcp", "sh server.sh", "--save", "run.json", "Go"];
-    let run = agentloop(args).within(folder.path()).run();
-    assert_eq!(run.code, Some(3), "{run}");
-    assert!(run.stderr.contains("waits for approval of `shelf__look`"), "{run}");
+    agentloop(args).within(folder.path()).run().fails(3, "waits for approval of `shelf__look`");
     let args = ["run", "--mcp", "sh server.sh", "--resume", "run.json", "--deny", "shelf__look"];
-    let run = agentloop(args).within(folder.path()).run();
-    assert_eq!(run.code, Some(0), "{run}");
-    assert!(run.stdout.contains("denied"), "{run}");
+    agentloop(args).within(folder.path()).run().exits(0).shows("denied");
 }

@@ -5,7 +5,8 @@ use crate::common;
 
 use common::folder::Folder;
 use common::sim::Server;
-use common::{Outcome, agentloop};
+use common::{Outcome, agentloop, command};
+use serde_json::json;
 
 /// Creates a folder with one file. Runs are saved there.
 fn folder() -> Folder {
@@ -18,6 +19,7 @@ fn run(folder: &Folder, args: &str) -> Outcome {
 
 const FIRST: &str = "run -m sim/tools --tool read_file --save run.json What";
 const AGAIN: &str = "run --resume run.json --tool read_file";
+const ALLOWED: &str = "run --resume run.json --tool read_file --allow read_file";
 
 #[test]
 fn without_a_terminal_a_run_waits_for_approval() {
@@ -48,7 +50,7 @@ fn a_waiting_run_is_continued_once_in_another_process() {
     assert_eq!(run(&folder, FIRST).code, Some(3));
     // Without a decision it still waits.
     assert_eq!(run(&folder, AGAIN).code, Some(3));
-    insta::assert_snapshot!(run(&folder, &format!("{AGAIN} --allow read_file")), @r#"
+    insta::assert_snapshot!(run(&folder, ALLOWED), @r#"
     exit 0
     --- stdout
     read_file says: Read me.
@@ -59,9 +61,7 @@ fn a_waiting_run_is_continued_once_in_another_process() {
     note: the conversation is saved in run.json
     "#);
     // The run has finished, so nothing runs again.
-    let over = run(&folder, &format!("{AGAIN} --allow read_file"));
-    assert_eq!((over.code, over.stdout.as_str()), (Some(2), ""), "{over}");
-    assert!(over.stderr.contains("the prompt is empty"), "{over}");
+    run(&folder, ALLOWED).refuses("the prompt is empty");
     assert_eq!(folder.names(), ["README.md", "run.json"]);
 }
 
@@ -70,31 +70,22 @@ fn a_run_continues_without_a_denied_tool() {
     let folder = folder();
     run(&folder, FIRST);
     let denied = run(&folder, &format!("{AGAIN} --deny read_file"));
-    assert_eq!(denied.code, Some(0), "{denied}");
-    assert_eq!(denied.stdout, "read_file says: Error: denied: the user denied the call\n");
+    denied.prints("read_file says: Error: denied: the user denied the call\n");
 }
 
 #[test]
 fn tools_that_ran_before_the_wait_do_not_run_again() {
-    let call = |id: &str, name: &str, arguments: &str| {
-        format!(r#"{{"type":"tool_call","id":"{id}","name":"{name}","arguments":{arguments:?}}}"#)
-    };
-    let script = format!(
-        r#"{{"turns":[
-            {{"parts":[{{"type":"text","text":"First I count."}},{}]}},
-            {{"parts":[{},{}]}},
-            {{"parts":[{{"type":"text","text":"All done."}}]}}
-        ]}}"#,
-        call("c1", "time", "{}"),
-        call("c2", "read_file", r#"{"path":"README.md"}"#),
-        call("c3", "time", r#"{"offset":"+02:00"}"#),
-    );
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let call = |id: &str, name: &str, arguments: &str| json!({ "type": "tool_call", "id": id, "name": name, "arguments": arguments });
+    let read = call("c2", "read_file", r#"{"path":"README.md"}"#);
+    let script = json!({ "turns": [
+        { "parts": [text("First I count."), call("c1", "time", "{}")] },
+        { "parts": [read, call("c3", "time", r#"{"offset":"+02:00"}"#)] },
+        { "parts": [text("All done.")] },
+    ] });
     let folder = folder();
-    let path = folder.path().join("script.json");
-    std::fs::write(&path, script).unwrap();
-    let server = Server::start(&["--script", path.to_str().unwrap()]);
-    let config = format!("[providers.local]\nbase_url = '{}'\n", server.url);
-    std::fs::write(folder.path().join("local.toml"), config).unwrap();
+    let server = Server::scripted(&folder, &script);
+    folder.write("local.toml", server.config());
     let tools = "--tool time --tool read_file";
     let first =
         run(&folder, &format!("run --config local.toml -m local/m {tools} --save run.json Go"));
@@ -105,7 +96,7 @@ fn tools_that_ran_before_the_wait_do_not_run_again() {
         &folder,
         &format!("run --config local.toml --resume run.json {tools} --allow read_file"),
     );
-    assert_eq!((second.code, second.stdout.as_str()), (Some(0), "All done.\n"), "{second}");
+    second.prints("All done.\n");
     for line in [
         "read_file (Reading README.md) completed",
         "tool: time ({\"offset\":\"+02:00\"}) completed",
@@ -130,6 +121,12 @@ fn database(folder: &Folder) -> rusqlite::Connection {
     rusqlite::Connection::open(path).unwrap()
 }
 
+/// Returns how many runs are stored with their content.
+fn kept(folder: &Folder) -> i64 {
+    let count = "SELECT count(*) FROM run WHERE json IS NOT NULL";
+    database(folder).query_row(count, [], |row| row.get(0)).unwrap()
+}
+
 #[test]
 fn a_run_whose_process_was_killed_is_not_continued_silently() {
     let folder = folder();
@@ -141,11 +138,10 @@ fn a_run_whose_process_was_killed_is_not_continued_silently() {
     std::fs::remove_file(folder.path().join("run.json")).unwrap();
     for file in [None, Some(saved)] {
         if let Some(saved) = file {
-            std::fs::write(folder.path().join("run.json"), saved).unwrap();
+            folder.write("run.json", saved);
         }
-        let taken = run_at_home(&folder, &format!("{AGAIN} --allow read_file"));
-        assert_eq!((taken.code, taken.stdout.as_str()), (Some(2), ""), "{taken}");
-        assert!(taken.stderr.contains("ended before the run did"), "{taken}");
+        let taken = run_at_home(&folder, ALLOWED);
+        taken.refuses("ended before the run did");
         assert!(taken.stderr.contains("at a terminal"), "{taken}");
     }
 }
@@ -154,21 +150,12 @@ fn a_run_whose_process_was_killed_is_not_continued_silently() {
 fn a_run_that_a_real_process_was_killed_in_is_not_continued() {
     let folder = folder();
     let config = "[tools.slow]\ncommand = ['/bin/sh', '-c', 'touch started; exec sleep 3']\ndescription = 'Sleeps'\n";
-    std::fs::write(folder.path().join("a.toml"), config).unwrap();
-    let first = run_at_home(&folder, "--config a.toml -m sim/tools --tool slow --save run.json Go");
-    assert_eq!(first.code, Some(3), "{first}");
+    folder.write("a.toml", config);
+    run_at_home(&folder, "--config a.toml -m sim/tools --tool slow --save run.json Go").exits(3);
     let again = "--config a.toml --resume run.json --tool slow --allow slow";
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_agentloop"))
-        .args(again.split(' '))
-        .env_clear()
-        .env("HOME", folder.path().join("home"))
-        .env("PATH", std::env::var_os("PATH").unwrap())
-        .current_dir(folder.path())
-        .stdin(std::process::Stdio::null())
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut command = command(again.split(' '));
+    command.env("HOME", folder.path().join("home")).current_dir(folder.path());
+    let mut child = command.env("PATH", std::env::var_os("PATH").unwrap()).spawn().unwrap();
     while !folder.path().join("started").exists() {
         assert!(child.try_wait().unwrap().is_none(), "it ended before its tool ran");
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -176,14 +163,9 @@ fn a_run_that_a_real_process_was_killed_in_is_not_continued() {
     child.kill().unwrap();
     child.wait().unwrap();
     std::fs::remove_file(folder.path().join("started")).unwrap();
-    let taken = run_at_home(&folder, again);
-    assert_eq!(taken.code, Some(2), "{taken}");
-    assert!(taken.stderr.contains("ended before the run did"), "{taken}");
+    run_at_home(&folder, again).fails(2, "ended before the run did");
     assert!(!folder.path().join("started").exists(), "the tool ran twice");
-    let kept: i64 = database(&folder)
-        .query_row("SELECT count(*) FROM run WHERE json IS NOT NULL", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(kept, 1, "the run is not lost");
+    assert_eq!(kept(&folder), 1, "the run is not lost");
 }
 
 #[test]
@@ -194,17 +176,11 @@ fn a_copy_of_a_saved_run_is_not_continued_again() {
         assert_eq!(run_at_home(&folder, FIRST).code, Some(3));
         let path = |name: &str| folder.path().join(name);
         std::fs::copy(path("run.json"), path("copy.json")).unwrap();
-        let done = run_at_home(&folder, &format!("{AGAIN} --allow read_file"));
-        assert_eq!(done.code, Some(0), "{done}");
+        run_at_home(&folder, ALLOWED).exits(0);
         let copy = "run --resume copy.json --tool read_file --allow read_file";
-        let refused = run_at_home(&folder, copy);
-        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused}");
-        assert!(refused.stderr.contains("has continued this run"), "{refused}");
+        run_at_home(&folder, copy).refuses("has continued this run");
     }
-    let kept: i64 = database(&folder)
-        .query_row("SELECT count(*) FROM run WHERE json IS NOT NULL", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(kept, 0, "only digests are kept of runs that have ended");
+    assert_eq!(kept(&folder), 0, "only digests are kept of runs that have ended");
 }
 
 #[test]
@@ -212,7 +188,7 @@ fn a_run_whose_file_was_removed_is_still_in_the_store() {
     let folder = folder();
     assert_eq!(run_at_home(&folder, FIRST).code, Some(3));
     std::fs::remove_file(folder.path().join("run.json")).unwrap();
-    let done = run_at_home(&folder, &format!("{AGAIN} --allow read_file"));
+    let done = run_at_home(&folder, ALLOWED);
     assert_eq!(
         (done.code, done.stdout.as_str()),
         (Some(0), "read_file says: Read me.\n"),
@@ -228,7 +204,7 @@ fn without_a_history_only_the_digest_of_a_run_is_stored() {
         .query_row("SELECT json, state FROM run", [], |row| Ok((row.get(0)?, row.get(1)?)))
         .unwrap();
     assert_eq!(content, (None, "waiting".to_owned()));
-    assert_eq!(run_at_home(&folder, &format!("{AGAIN} --allow read_file")).code, Some(0));
+    assert_eq!(run_at_home(&folder, ALLOWED).code, Some(0));
 }
 
 #[test]
@@ -238,23 +214,17 @@ fn a_run_that_is_never_continued_is_forgotten_and_its_file_still_works() {
     database(&folder).execute("UPDATE run SET time = 0", []).unwrap();
     let other = "run -m sim/tools --tool read_file --save other.json Another";
     assert_eq!(run_at_home(&folder, other).code, Some(3));
-    let kept: i64 = database(&folder)
-        .query_row("SELECT count(*) FROM run WHERE json IS NOT NULL", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(kept, 1);
-    assert_eq!(run_at_home(&folder, &format!("{AGAIN} --allow read_file")).code, Some(0));
+    assert_eq!(kept(&folder), 1);
+    assert_eq!(run_at_home(&folder, ALLOWED).code, Some(0));
 }
 
 #[test]
 fn without_a_data_folder_a_run_is_saved_and_not_continued() {
     let folder = folder();
     let run = |args: &str| agentloop(args.split(' ')).within(folder.path()).env("HOME", "").run();
-    let first = run(FIRST);
-    assert_eq!(first.code, Some(3), "{first}");
+    let first = run(FIRST).exits(3);
     assert!(!first.stderr.contains("warning"), "{first}");
-    let refused = run(&format!("{AGAIN} --allow read_file"));
-    assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused}");
-    assert!(refused.stderr.contains("no data folder is known"), "{refused}");
+    run(ALLOWED).refuses("no data folder is known");
     assert!(folder.read("run.json").is_some());
 }
 
@@ -263,7 +233,7 @@ fn at_a_terminal_a_killed_run_can_be_continued() {
     let folder = folder();
     assert_eq!(run_at_home(&folder, FIRST).code, Some(3));
     database(&folder).execute("UPDATE run SET state = 'running'", []).unwrap();
-    let args: Vec<&str> = AGAIN.split(' ').chain(["--allow", "read_file"]).collect();
+    let args: Vec<&str> = ALLOWED.split(' ').collect();
     for (reply, code) in [("n\r", 2), ("y\r", 0)] {
         let mut screen = common::pty::terminal(folder.path(), &args).start();
         screen.wait_for("run its tools again? [y/N]");
@@ -277,11 +247,8 @@ fn the_tools_of_a_waiting_run_must_be_given() {
     let folder = folder();
     run(&folder, FIRST);
     let before = folder.read("run.json").unwrap();
-    let missing = run(&folder, "run --resume run.json --tool time");
-    assert_eq!(missing.code, Some(2), "{missing}");
-    assert!(missing.stderr.contains("for example --tool read_file"), "{missing}");
-    let more = run(&folder, &format!("{AGAIN} --allow read_file And more"));
-    assert_eq!(more.code, Some(2), "{more}");
+    run(&folder, "run --resume run.json --tool time").fails(2, "for example --tool read_file");
+    run(&folder, &format!("{AGAIN} --allow read_file And more")).exits(2);
     assert_eq!(folder.read("run.json").unwrap(), before);
 }
 
@@ -290,10 +257,8 @@ fn a_run_of_another_version_is_refused_and_unchanged() {
     let folder = folder();
     run(&folder, FIRST);
     let newer = folder.read("run.json").unwrap().replace("\"version\":1", "\"version\":99");
-    std::fs::write(folder.path().join("run.json"), &newer).unwrap();
-    let refused = run(&folder, &format!("{AGAIN} --allow read_file"));
-    assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("99"), "{refused}");
+    folder.write("run.json", &newer);
+    run(&folder, ALLOWED).fails(2, "99");
     assert_eq!(folder.read("run.json").unwrap(), newer);
     assert_eq!(folder.names(), ["README.md", "run.json"]);
 }
@@ -302,8 +267,7 @@ fn a_run_of_another_version_is_refused_and_unchanged() {
 fn a_conversation_continues_with_another_prompt() {
     let folder = folder();
     assert_eq!(run(&folder, "run -m sim/echo --save talk.json One").code, Some(0));
-    let second = run(&folder, "run --resume talk.json Two");
-    assert_eq!(second.code, Some(0), "{second}");
+    let second = run(&folder, "run --resume talk.json Two").exits(0);
     assert!(second.stdout.starts_with("Two"), "{second}");
     let kept: agentloop::ChatRequest =
         serde_json::from_str(&folder.read("talk.json").unwrap()).unwrap();
@@ -334,9 +298,7 @@ fn a_locked_file_is_an_error_before_any_request() {
     let before = folder.read("talk.json").unwrap();
     let held = hold(&folder, "talk.json.lock");
     for args in ["run --resume talk.json Two", "run -m sim/echo --save talk.json Two"] {
-        let second = run(&folder, args);
-        assert_eq!((second.code, second.stdout.as_str()), (Some(2), ""), "{second}");
-        assert!(second.stderr.contains("another process is using this file"), "{second}");
+        run(&folder, args).refuses("another process is using this file");
     }
     assert_eq!(folder.read("talk.json").unwrap(), before);
     // The lock ends with the process that holds it.
@@ -375,7 +337,7 @@ fn a_saved_approval_does_not_apply_to_a_changed_tool() {
     let changed =
         changed.replace(r#""decision":{"type":"wait"}"#, r#""decision":{"type":"allow"}"#);
     assert_ne!(changed, saved);
-    std::fs::write(folder.path().join("run.json"), changed).unwrap();
+    folder.write("run.json", changed);
     let again = run(&folder, AGAIN);
     assert_eq!((again.code, again.stdout.as_str()), (Some(3), ""), "{again}");
     assert!(again.stderr.contains("waits for approval of `read_file`"), "{again}");

@@ -3,13 +3,12 @@
 
 use crate::common;
 
-use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::io::Write as _;
 
-use common::Outcome;
 use common::folder::Folder;
-use common::pty::open_terminal;
+use common::pty::{converse, open_terminal};
 use common::sim::Server;
+use common::{Outcome, command};
 
 /// The end of a question.
 const PROMPT: &str = "[q]uit: ";
@@ -31,36 +30,18 @@ pub(crate) fn typed(
     lines: &[&str],
 ) -> Outcome {
     let (mut terminal, open) = open_terminal();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-        .args(args.split(' '))
-        .env_clear()
+    let child = command(args.split(' '))
         .env("NO_COLOR", "1")
         .env("HOME", folder.path().join("home"))
         .current_dir(folder.path())
         .stdin(open())
         .stderr(open())
-        .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     terminal.write_all(ahead.as_bytes()).unwrap();
-    let (mut seen, mut bytes) = (String::new(), Vec::new());
-    let (mut lines, mut looked) = (lines.iter(), 0);
-    let mut buffer = [0; 1024];
-    // Reading fails when the last process closes the terminal.
-    while let Ok(read @ 1..) = terminal.read(&mut buffer) {
-        bytes.extend_from_slice(&buffer[..read]);
-        seen = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some(at) = seen[looked..].find(prompt) {
-            looked += at + prompt.len();
-            let line = lines.next().unwrap_or_else(|| panic!("one question more: {seen}"));
-            terminal.write_all(line.as_bytes()).unwrap();
-        }
-    }
-    assert_eq!(lines.next(), None, "there were fewer questions than lines: {seen}");
-    let mut stdout = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
-    let code = child.wait().unwrap().code();
-    Outcome { code, stdout, stderr: seen.replace("\r\n", "\n") }.timeless()
+    let replies: Vec<(&str, &str)> = lines.iter().map(|line| (prompt, *line)).collect();
+    let stderr = converse(terminal, &replies, prompt);
+    Outcome { stderr, ..Outcome::of(child) }.timeless()
 }
 
 fn folder() -> Folder {
@@ -111,8 +92,7 @@ fn without_a_reply_the_run_waits_and_asks_again_later() {
     assert_eq!((first.code, first.stdout.as_str()), (Some(3), ""), "{first}");
     assert!(first.stderr.contains("the run waits for approval of `list_files`"), "{first}");
     let again = "run --resume run.json --tool read_file --tool list_files";
-    let second = at_terminal(&folder, again, &["a\n"]);
-    assert_eq!(second.code, Some(0), "{second}");
+    let second = at_terminal(&folder, again, &["a\n"]).exits(0);
     assert!(second.stdout.starts_with("read_file says: Read me.\nlist_files says: README.md 8"));
     assert!(second.stderr.contains("the conversation is saved in run.json"), "{second}");
 }
@@ -131,8 +111,7 @@ fn input_before_the_question_is_discarded() {
     // A model could print a false question to make the user type this.
     let args = "run -m sim/tools --tool read_file Go";
     let run = typed(&folder(), args, "y\na\nyes\n", PROMPT, &["n typed late\n"]);
-    assert_eq!(run.code, Some(0), "{run}");
-    assert_eq!(run.stdout, "read_file says: Error: denied: the user denied the call: typed late\n");
+    run.prints("read_file says: Error: denied: the user denied the call: typed late\n");
 }
 
 /// Starts a model that writes text and makes one call.
@@ -145,11 +124,8 @@ fn scripted(text: &str, name: &str, arguments: &str) -> (Folder, Server) {
         { "parts": [{ "type": "text", "text": "Done." }] },
     ] });
     let folder = folder();
-    let path = folder.path().join("script.json");
-    std::fs::write(&path, script.to_string()).unwrap();
-    let server = Server::start(&["--script", path.to_str().unwrap()]);
-    let config = format!("[providers.local]\nbase_url = '{}'\n", server.url);
-    std::fs::write(folder.path().join("local.toml"), config).unwrap();
+    let server = Server::scripted(&folder, &script);
+    folder.write("local.toml", server.config());
     (folder, server)
 }
 

@@ -17,8 +17,7 @@ fn writes(folder: &Folder, pieces: &[&str], more: &[&str]) -> Setup {
     chunks.push(finish("stop"));
     let chunks: Vec<&str> = chunks.iter().map(String::as_str).collect();
     let url = serve(events(&sse(&chunks, true)), Then::Close);
-    let config = format!("[providers.lab]\nbase_url = '{url}'\n");
-    std::fs::write(folder.path().join("lab.toml"), config).unwrap();
+    folder.write("lab.toml", format!("[providers.lab]\nbase_url = '{url}'\n"));
     let args = [&["--config", "lab.toml", "chat", "-q", "-m", "lab/m", "Hi"], more].concat();
     terminal(folder.path(), &args)
 }
@@ -133,8 +132,7 @@ fn text_after_a_resize_is_wrapped_to_the_new_width() {
         connection.write_all(rest.as_bytes()).unwrap();
     });
     let folder = Folder::with([]);
-    let config = format!("[providers.lab]\nbase_url = '{url}'\n");
-    std::fs::write(folder.path().join("lab.toml"), config).unwrap();
+    folder.write("lab.toml", format!("[providers.lab]\nbase_url = '{url}'\n"));
     let args = ["--config", "lab.toml", "chat", "-q", "-m", "lab/m", "Hi"];
     let mut run = terminal(folder.path(), &args).size(80, 24).start();
     run.wait_for("wide wide");
@@ -159,8 +157,7 @@ fn with_image(folder: &Folder, more: &[&str], term: &str) -> crate::common::pty:
     let body = serde_json::json!({ "id": "c", "model": "m",
         "choices": [{ "index": 0, "finish_reason": "stop", "message": message }] });
     let url = serve(json("200 OK", &body.to_string()), Then::Close);
-    let config = format!("[providers.lab]\nbase_url = '{url}'\n");
-    std::fs::write(folder.path().join("lab.toml"), config).unwrap();
+    folder.write("lab.toml", format!("[providers.lab]\nbase_url = '{url}'\n"));
     let args = ["--config", "lab.toml", "chat", "-m", "lab/m", "--no-stream", "Hi"];
     let mut run = terminal(folder.path(), &[&args, more].concat()).env("TERM", term).start();
     assert_eq!(run.finish(), Some(0), "{}", run.screen());

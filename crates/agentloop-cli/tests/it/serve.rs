@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Sender, channel};
 
@@ -98,26 +98,17 @@ fn keys_of_the_earlier_file_are_moved_to_the_database_once() {
 #[test]
 fn a_configuration_is_checked_without_starting_a_server() {
     let good = serve("[gateway.routes.fast]\nmodels = ['sim/echo']\n", &["--check"]);
-    assert_eq!((good.code, good.stdout.as_str()), (Some(0), ""), "{good}");
+    good.prints("");
     assert!(good.stderr.contains("the configuration of the gateway is valid"), "{good}");
     let typo = serve("[gateway]\nlisten = '127.0.0.1:0'\nlog_form = 'json'\n", &["--check"]);
-    assert_eq!(typo.code, Some(2), "{typo}");
-    assert!(typo.stderr.contains("gateway.toml: line 3: unknown field `log_form`"), "{typo}");
-    let route = serve("[gateway.routes.fast]\nmodels = ['nowhere/m']\n", &["--check"]);
-    assert_eq!(route.code, Some(2), "{route}");
+    typo.fails(2, "gateway.toml: line 3: unknown field `log_form`");
+    let route = serve("[gateway.routes.fast]\nmodels = ['nowhere/m']\n", &["--check"]).exits(2);
     assert!(route.stderr.contains("gateway.routes.fast: ") && route.stderr.contains("nowhere"));
     let key = serve("[gateway.keys.ci]\nkey_env = 'NOT_SET'\n", &["--check"]);
-    assert_eq!(key.code, Some(2), "{key}");
-    assert!(key.stderr.contains("gateway.keys.ci: the environment variable NOT_SET"), "{key}");
-    let tls = serve("[gateway.tls]\ncert = 'no.pem'\nkey = 'no.pem'\n", &["--check"]);
-    assert_eq!(tls.code, Some(2), "{tls}");
-    assert!(tls.stderr.contains("no.pem"), "{tls}");
-    let syntax = serve("[gateway\n", &["--check"]);
-    assert_eq!(syntax.code, Some(2), "{syntax}");
-    assert!(syntax.stderr.contains("line 1"), "{syntax}");
-    let time = serve("[gateway]\nshutdown_timeout = -1\n", &["--check"]);
-    assert_eq!(time.code, Some(2), "{time}");
-    assert!(time.stderr.contains("gateway.shutdown_timeout"), "{time}");
+    key.fails(2, "gateway.keys.ci: the environment variable NOT_SET");
+    serve("[gateway.tls]\ncert = 'no.pem'\nkey = 'no.pem'\n", &["--check"]).fails(2, "no.pem");
+    serve("[gateway\n", &["--check"]).fails(2, "line 1");
+    serve("[gateway]\nshutdown_timeout = -1\n", &["--check"]).fails(2, "gateway.shutdown_timeout");
 }
 
 #[test]
@@ -140,8 +131,7 @@ fn other_machines_need_a_key() {
     let admin = serve(KEY, &["--listen", "127.0.0.1:0", "--admin-listen", "0.0.0.0:0"]);
     // The variable of the key is not set either; it is reported first.
     assert_eq!(admin.code, Some(2), "{admin}");
-    let admin = serve("", &["--listen", "127.0.0.1:0", "--admin-listen", "0.0.0.0:0"]);
-    assert_eq!(admin.code, Some(2), "{admin}");
+    let admin = serve("", &["--listen", "127.0.0.1:0", "--admin-listen", "0.0.0.0:0"]).exits(2);
     assert!(admin.stderr.contains("needs a token") && admin.stderr.contains("admin_token_env"));
 }
 
@@ -149,16 +139,11 @@ fn other_machines_need_a_key() {
 fn the_error_for_a_used_address_or_a_wrong_one_names_it() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = taken.local_addr().unwrap().to_string();
-    let run = serve("", &["--listen", &place, "--admin-listen", "off"]);
-    assert_eq!(run.code, Some(2), "{run}");
+    let run = serve("", &["--listen", &place, "--admin-listen", "off"]).exits(2);
     assert!(run.stderr.contains(&place) && run.stderr.contains("--listen"), "{run}");
-    let run = serve("", &["--listen", "127.0.0.1:0", "--admin-listen", &place]);
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains(&place), "{run}");
+    serve("", &["--listen", "127.0.0.1:0", "--admin-listen", &place]).fails(2, &place);
     for wrong in ["4180", "localhost:4180", "127.0.0.1", "127.0.0.1:70000", ""] {
-        let run = serve("", &["--listen", wrong]);
-        assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains("is not an IP address with a port"), "{run}");
+        serve("", &["--listen", wrong]).fails(2, "is not an IP address with a port");
     }
 }
 
@@ -221,14 +206,20 @@ fn read_to(stream: &mut impl BufRead, text: &str) -> bool {
     }
 }
 
+/// Starts a gateway with these settings and a stream that has begun.
+fn streaming(more: &str) -> (Gateway, BufReader<TcpStream>, Sender<()>) {
+    let (config, end) = slow_provider();
+    let folder = Folder::with([("gateway.toml", &*format!("{config}{more}"))]);
+    let gateway = Gateway::start(folder.path(), &["--config", "gateway.toml"]);
+    let mut stream = gateway.open_stream("al-client", "slow/m");
+    assert!(read_to(&mut stream, "begun"));
+    (gateway, stream, end)
+}
+
 #[test]
 fn a_stream_in_progress_is_finished_before_the_gateway_ends() {
     for signal in ["TERM", "INT"] {
-        let (config, end) = slow_provider();
-        let folder = Folder::with([("gateway.toml", config.as_str())]);
-        let mut gateway = Gateway::start(folder.path(), &["--config", "gateway.toml"]);
-        let mut stream = gateway.open_stream("al-client", "slow/m");
-        assert!(read_to(&mut stream, "begun"));
+        let (mut gateway, mut stream, end) = streaming("");
         gateway.signal(signal);
         // New connections are refused while the stream goes on.
         wait_until("no connection is accepted", || TcpStream::connect(&gateway.address).is_err());
@@ -241,11 +232,7 @@ fn a_stream_in_progress_is_finished_before_the_gateway_ends() {
 
 #[test]
 fn a_second_signal_ends_the_gateway_at_once() {
-    let (config, end) = slow_provider();
-    let folder = Folder::with([("gateway.toml", config.as_str())]);
-    let mut gateway = Gateway::start(folder.path(), &["--config", "gateway.toml"]);
-    let mut stream = gateway.open_stream("al-client", "slow/m");
-    assert!(read_to(&mut stream, "begun"));
+    let (mut gateway, mut stream, end) = streaming("");
     gateway.signal("TERM");
     wait_until("no connection is accepted", || TcpStream::connect(&gateway.address).is_err());
     gateway.signal("INT");
@@ -257,12 +244,7 @@ fn a_second_signal_ends_the_gateway_at_once() {
 
 #[test]
 fn the_time_to_finish_requests_is_limited() {
-    let (config, end) = slow_provider();
-    let config = format!("{config}[gateway]\nshutdown_timeout = 0.1\n");
-    let folder = Folder::with([("gateway.toml", config.as_str())]);
-    let mut gateway = Gateway::start(folder.path(), &["--config", "gateway.toml"]);
-    let mut stream = gateway.open_stream("al-client", "slow/m");
-    assert!(read_to(&mut stream, "begun"));
+    let (mut gateway, _stream, end) = streaming("[gateway]\nshutdown_timeout = 0.1\n");
     gateway.signal("TERM");
     assert_eq!(gateway.finish(), Some(0), "{}", gateway.stderr);
     assert!(gateway.stderr.contains("requests in progress were cut off"), "{}", gateway.stderr);

@@ -23,19 +23,16 @@ fn a_missing_url_of_redis_is_reported() {
         assert!(run.stderr.contains(message), "{run}");
     }
     let run = check("[gateway.redis]\nwithout = 'refuse'\n", None);
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("gateway.redis: `url_env` is missing"), "{run}");
+    run.fails(2, "gateway.redis: `url_env` is missing");
 }
 
 #[cfg(feature = "redis")]
 #[test]
 fn the_url_of_redis_is_checked_without_its_server() {
     // Nothing listens there.
-    let good = check(CONFIG, Some("redis://:hunter2@127.0.0.1:1/0"));
-    assert_eq!(good.code, Some(0), "{good}");
+    check(CONFIG, Some("redis://:hunter2@127.0.0.1:1/0")).exits(0);
     for url in ["http://:hunter2@127.0.0.1", "rediss://:hunter2@127.0.0.1"] {
-        let wrong = check(CONFIG, Some(url));
-        assert_eq!(wrong.code, Some(2), "{wrong}");
+        let wrong = check(CONFIG, Some(url)).exits(2);
         let error = &wrong.stderr;
         assert!(error.contains("redis://") && !error.contains("hunter2"), "{wrong}");
     }

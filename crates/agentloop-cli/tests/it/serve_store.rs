@@ -28,18 +28,15 @@ fn a_missing_url_of_the_database_is_reported() {
 #[test]
 fn the_url_of_the_database_is_checked_without_its_server() {
     // Nothing listens there.
-    let good = check(Some("postgres://gateway:hunter2@127.0.0.1:1/gateway"));
-    assert_eq!(good.code, Some(0), "{good}");
-    let wrong = check(Some("mysql://gateway:hunter2@127.0.0.1/gateway"));
-    assert_eq!(wrong.code, Some(2), "{wrong}");
+    check(Some("postgres://gateway:hunter2@127.0.0.1:1/gateway")).exits(0);
+    let wrong = check(Some("mysql://gateway:hunter2@127.0.0.1/gateway")).exits(2);
     assert!(wrong.stderr.contains("postgres://") && !wrong.stderr.contains("hunter2"), "{wrong}");
 }
 
 #[cfg(not(feature = "postgres"))]
 #[test]
 fn a_build_without_postgresql_says_how_to_get_one() {
-    let run = check(Some("postgres://gateway:hunter2@127.0.0.1/gateway"));
-    assert_eq!(run.code, Some(2), "{run}");
+    let run = check(Some("postgres://gateway:hunter2@127.0.0.1/gateway")).exits(2);
     assert!(run.stderr.contains("--features postgres") && !run.stderr.contains("hunter2"), "{run}");
 }
 
@@ -54,11 +51,11 @@ fn the_configuration_of_the_compose_file_is_valid() {
     let config: String = block.flat_map(|line| [line.trim_start(), "\n"]).collect();
     assert!(config.starts_with("[gateway]\n") && config.contains("[gateway.redis]"), "{config}");
     let folder = Folder::with([("gateway.toml", config.as_str())]);
-    let run = agentloop(["--config", "gateway.toml", "serve", "--check"])
+    agentloop(["--config", "gateway.toml", "serve", "--check"])
         .env("GATEWAY_POSTGRES", "postgres://agentloop:hunter2@postgres/agentloop?sslmode=disable")
         .env("GATEWAY_REDIS", "redis://redis:6379")
         .env("GATEWAY_ADMIN_TOKEN", "hunter2")
         .within(folder.path())
-        .run();
-    assert_eq!(run.code, Some(0), "{run}");
+        .run()
+        .exits(0);
 }

@@ -1,6 +1,6 @@
 //! `agentloop setup`, `use`, `keys`, `config`, `completions` and `man`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::common;
 
@@ -18,39 +18,27 @@ fn run(home: &Folder, args: &[&str], stdin: &str, env: &[(&str, &str)]) -> Outco
     run.run()
 }
 
-fn config_path(home: &Folder) -> std::path::PathBuf {
-    home.path().join(".config/agentloop/agentloop.toml")
-}
+/// The user's files.
+const CONFIG: &str = ".config/agentloop/agentloop.toml";
+const KEYS: &str = ".config/agentloop/keys.json";
 
-fn keys_path(home: &Folder) -> std::path::PathBuf {
-    home.path().join(".config/agentloop/keys.json")
+fn keys_path(home: &Folder) -> PathBuf {
+    home.path().join(KEYS)
 }
 
 #[test]
 fn use_sets_the_default_model_and_keeps_the_rest_of_the_file() {
     let home = Folder::with([]);
-    let first = run(&home, &["use", "sim/echo"], "", &[]);
-    assert_eq!((first.code, first.stdout.as_str()), (Some(0), ""), "{first}");
-    assert_eq!(
-        std::fs::read_to_string(config_path(&home)).unwrap(),
-        "default_model = \"sim/echo\"\n"
-    );
-    std::fs::write(
-        config_path(&home),
-        "# mine\ndefault_model = 'sim/echo' # good\n\n[aliases]\nx = 'sim/echo'\n",
-    )
-    .unwrap();
+    run(&home, &["use", "sim/echo"], "", &[]).prints("");
+    assert_eq!(home.read(CONFIG).unwrap(), "default_model = \"sim/echo\"\n");
+    let mine = "# mine\ndefault_model = 'sim/echo' # good\n\n[aliases]\nx = 'sim/echo'\n";
+    home.write(CONFIG, mine);
     assert_eq!(run(&home, &["use", "x"], "", &[]).code, Some(0));
-    assert_eq!(
-        std::fs::read_to_string(config_path(&home)).unwrap(),
-        "# mine\ndefault_model = \"x\" # good\n\n[aliases]\nx = 'sim/echo'\n"
-    );
-    let shown = run(&home, &["use"], "", &[]);
-    assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), "x\n"), "{shown}");
-    let chat = run(&home, &["Hello there"], "", &[]);
-    assert!(chat.stdout.contains("Hello there"), "{chat}");
-    let provider = run(&home, &["use", "groq"], "", &[]);
-    assert_eq!(provider.code, Some(0), "{provider}");
+    let changed = mine.replacen("'sim/echo'", "\"x\"", 1);
+    assert_eq!(home.read(CONFIG).unwrap(), changed);
+    run(&home, &["use"], "", &[]).prints("x\n");
+    run(&home, &["Hello there"], "", &[]).shows("Hello there");
+    run(&home, &["use", "groq"], "", &[]).exits(0);
     assert!(run(&home, &["use"], "", &[]).stdout.starts_with("groq/"));
     let variable = run(&home, &["use", "x"], "", &[("AGENTLOOP_MODEL", "sim/echo")]);
     assert!(variable.stderr.contains("AGENTLOOP_MODEL overrides it here"), "{variable}");
@@ -59,16 +47,12 @@ fn use_sets_the_default_model_and_keeps_the_rest_of_the_file() {
 #[test]
 fn use_refuses_what_cannot_be_a_model_and_does_not_touch_a_broken_file() {
     let home = Folder::with([]);
-    let unknown = run(&home, &["use", "grok/x"], "", &[]);
-    assert_eq!(unknown.code, Some(2), "{unknown}");
-    assert!(!config_path(&home).exists());
-    let none = run(&home, &["use"], "", &[]);
-    assert_eq!(none.code, Some(2), "{none}");
-    std::fs::create_dir_all(config_path(&home).parent().unwrap()).unwrap();
-    std::fs::write(config_path(&home), "default_model = [").unwrap();
-    let broken = run(&home, &["use", "sim/echo"], "", &[]);
-    assert_eq!(broken.code, Some(2), "{broken}");
-    assert_eq!(std::fs::read_to_string(config_path(&home)).unwrap(), "default_model = [");
+    run(&home, &["use", "grok/x"], "", &[]).exits(2);
+    assert_eq!(home.read(CONFIG), None);
+    run(&home, &["use"], "", &[]).exits(2);
+    home.write(CONFIG, "default_model = [");
+    run(&home, &["use", "sim/echo"], "", &[]).exits(2);
+    assert_eq!(home.read(CONFIG).unwrap(), "default_model = [");
 }
 
 #[cfg(unix)]
@@ -76,12 +60,13 @@ fn use_refuses_what_cannot_be_a_model_and_does_not_touch_a_broken_file() {
 fn use_follows_a_symbolic_link_and_keeps_the_permissions() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = Folder::with([("dotfiles.toml", "# mine\n")]);
-    std::fs::create_dir_all(config_path(&home).parent().unwrap()).unwrap();
+    let config = home.write(CONFIG, "");
+    std::fs::remove_file(&config).unwrap();
     let target = home.path().join("dotfiles.toml");
     std::fs::set_permissions(&target, std::fs::Permissions::from_mode(0o644)).unwrap();
-    std::os::unix::fs::symlink(&target, config_path(&home)).unwrap();
+    std::os::unix::fs::symlink(&target, &config).unwrap();
     assert_eq!(run(&home, &["use", "sim/echo"], "", &[]).code, Some(0));
-    assert!(std::fs::symlink_metadata(config_path(&home)).unwrap().is_symlink());
+    assert!(std::fs::symlink_metadata(&config).unwrap().is_symlink());
     let mode = std::fs::metadata(&target).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o644);
     assert!(home.read("dotfiles.toml").unwrap().contains("default_model"));
@@ -91,7 +76,7 @@ fn use_follows_a_symbolic_link_and_keeps_the_permissions() {
 fn a_stored_key_is_used_and_never_printed() {
     let home = Folder::with([]);
     let set = run(&home, &["keys", "set", "groq"], "hush-4711\n", &[]);
-    assert_eq!((set.code, set.stdout.as_str()), (Some(0), ""), "{set}");
+    set.prints("");
     let list = run(&home, &["keys"], "", &[]);
     assert_eq!(list.stdout, "provider\tgroq\tthe stored keys\n", "{list}");
     let both = run(&home, &["keys", "--json"], "", &[("GROQ_API_KEY", "other")]);
@@ -105,13 +90,11 @@ fn a_stored_key_is_used_and_never_printed() {
     let echo = r#"{"error":{"message":"the key hush-4711 is wrong"}}"#;
     let url = serve(json("401 No", echo), Then::Close);
     let env = [("AGENTLOOP_GROQ_BASE_URL", url.as_str())];
-    let chat = run(&home, &["-m", "groq", "Hello there"], "", &env);
-    assert_eq!(chat.code, Some(1), "{chat}");
+    let chat = run(&home, &["-m", "groq", "Hello there"], "", &env).exits(1);
     assert!(!chat.to_string().contains("hush"), "{chat}");
     assert_eq!(run(&home, &["keys", "remove", "groq"], "", &[]).code, Some(0));
     assert_eq!(run(&home, &["keys", "remove", "groq"], "", &[]).code, Some(2));
-    let missing = run(&home, &["-m", "groq", "Hello there"], "", &env);
-    assert!(missing.stderr.contains("groq: no key is set"), "{missing}");
+    run(&home, &["-m", "groq", "Hello there"], "", &env).reports("groq: no key is set");
 }
 
 #[cfg(unix)]
@@ -138,18 +121,15 @@ fn a_key_that_cannot_be_sent_is_refused_without_being_shown() {
         assert!(!run.stderr.contains("hush") && !run.stderr.contains("hüsh"), "{run}");
     }
     assert!(!keys_path(&home).exists());
-    let unknown = run(&home, &["keys", "set", "grok"], "hush", &[]);
-    assert_eq!(unknown.code, Some(2), "{unknown}");
+    run(&home, &["keys", "set", "grok"], "hush", &[]).exits(2);
     // A broken file is reported without its content, and not replaced.
-    std::fs::create_dir_all(keys_path(&home).parent().unwrap()).unwrap();
-    std::fs::write(keys_path(&home), "{\"keys\": hush").unwrap();
+    home.write(KEYS, "{\"keys\": hush");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::set_permissions(keys_path(&home), std::fs::Permissions::from_mode(0o600)).unwrap();
     }
-    let broken = run(&home, &["keys", "set", "groq"], "new", &[]);
-    assert_eq!(broken.code, Some(2), "{broken}");
+    let broken = run(&home, &["keys", "set", "groq"], "new", &[]).exits(2);
     assert!(!broken.to_string().contains("hush"), "{broken}");
 }
 
@@ -159,11 +139,9 @@ fn config_shows_each_setting_with_its_file_and_no_secret() {
         "agentloop.toml",
         "default_model = 'sim/echo'\n[providers.lab]\nbase_url = 'http://me:hush@x/v1'\n",
     )]);
-    std::fs::create_dir_all(config_path(&home).parent().unwrap()).unwrap();
     let user = "default_model = 'groq/m'\n[timeouts]\ntotal = 9\n[providers.groq]\nheaders = { x-team = 'hush' }\n";
-    std::fs::write(config_path(&home), user).unwrap();
-    let shown = run(&home, &["config", "--json"], "", &[]);
-    assert_eq!(shown.code, Some(0), "{shown}");
+    home.write(CONFIG, user);
+    let shown = run(&home, &["config", "--json"], "", &[]).exits(0);
     assert!(!shown.to_string().contains("hush"), "{shown}");
     let rows = shown.json();
     let row = |name: &str| {
@@ -196,12 +174,9 @@ fn mistakes_in_the_configuration_are_explained() {
             "remove /chat/completions",
         ),
     ] {
-        let run = agentloop(["providers"]).config(text).run();
-        assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains(words), "{run}");
+        agentloop(["providers"]).config(text).run().fails(2, words);
         let named = agentloop(["--config", ".config/agentloop/agentloop.toml", "providers"]);
-        let named = named.config(text).run();
-        assert!(named.stderr.contains(words), "{named}");
+        named.config(text).run().reports(words);
     }
 }
 
@@ -213,31 +188,25 @@ fn completions_and_manual_pages_are_printed() {
         assert!(run.stdout.contains("agentloop") && run.stdout.contains("providers"), "{shell}");
     }
     assert_eq!(agentloop(["completions", "tcsh"]).run().code, Some(2));
-    let page = agentloop(["man"]).run();
-    assert_eq!(page.code, Some(0));
+    let page = agentloop(["man"]).run().exits(0);
     assert!(page.stdout.contains(".TH agentloop 1"), "{}", &page.stdout[..200]);
     let folder = Folder::with([]);
-    let run = agentloop(["man", "pages"]).within(folder.path()).run();
-    assert_eq!(run.code, Some(0), "{run}");
+    agentloop(["man", "pages"]).within(folder.path()).run().exits(0);
     let chat = folder.read("pages/agentloop-chat.1").unwrap();
     assert!(chat.contains("agentloop\\-chat") && chat.contains("\\-\\-temperature"), "{chat}");
 }
 
 #[cfg(unix)]
 mod at_terminal {
-    use std::io::{Read, Write};
-    use std::process::Command;
-
-    use crate::common::pty::open_terminal;
+    use crate::common::command;
+    use crate::common::pty::{self, open_terminal};
 
     use super::*;
 
     /// Runs the command with a terminal as stdin, stdout and stderr. Types each reply when its question appears.
     fn converse(home: &Folder, args: &[&str], url: &str, replies: &[(&str, &str)]) -> Outcome {
-        let (mut terminal, open) = open_terminal();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-            .args(args)
-            .env_clear()
+        let (terminal, open) = open_terminal();
+        let mut child = command(args.iter().copied())
             .env("NO_COLOR", "1")
             .env("HOME", home.path())
             .env("AGENTLOOP_GROQ_BASE_URL", url)
@@ -248,24 +217,12 @@ mod at_terminal {
             .stdout(open())
             .spawn()
             .unwrap();
-        let (mut seen, mut bytes, mut looked) = (String::new(), Vec::new(), 0);
-        let (mut replies, mut buffer) = (replies.iter().peekable(), [0; 1024]);
-        // Reading fails when the last process closes the terminal.
-        while let Ok(read @ 1..) = terminal.read(&mut buffer) {
-            bytes.extend_from_slice(&buffer[..read]);
-            seen = String::from_utf8_lossy(&bytes).into_owned();
-            if let Some((question, reply)) = replies.peek()
-                && let Some(at) = seen[looked..].find(question)
-            {
-                looked += at + question.len();
-                terminal.write_all(reply.as_bytes()).unwrap();
-                replies.next();
-            }
-        }
-        assert_eq!(replies.next(), None, "not asked: {seen}");
-        let code = child.wait().unwrap().code();
-        Outcome { code, stdout: seen.replace("\r\n", "\n"), stderr: String::new() }
+        let stdout = pty::converse(terminal, replies, HIDDEN);
+        Outcome { code: child.wait().unwrap().code(), stdout, stderr: String::new() }
     }
+
+    /// The end of the question for a key.
+    const HIDDEN: &str = "(not shown): ";
 
     const MODELS: &str = r#"{"data":[{"id":"one"},{"id":"two"}]}"#;
 
@@ -273,14 +230,12 @@ mod at_terminal {
     fn setup_stores_a_key_that_works_and_a_default_model() {
         let home = Folder::with([]);
         let url = serve(json("200 OK", MODELS), Then::Close);
-        let replies =
-            [("Provider: ", "groq\n"), ("(not shown): ", "hush-4711\n"), ("- for none]: ", "\n")];
-        let run = converse(&home, &["setup"], &url, &replies);
-        assert_eq!(run.code, Some(0), "{run}");
+        let replies = [("Provider: ", "groq\n"), (HIDDEN, "hush-4711\n"), ("- for none]: ", "\n")];
+        let run = converse(&home, &["setup"], &url, &replies).exits(0);
         assert!(run.stdout.contains("the key works: groq lists 2 models"), "{run}");
         assert!(!run.stdout.contains("hush"), "{run}");
-        assert!(std::fs::read_to_string(keys_path(&home)).unwrap().contains("hush-4711"));
-        let config = std::fs::read_to_string(config_path(&home)).unwrap();
+        assert!(home.read(KEYS).unwrap().contains("hush-4711"));
+        let config = home.read(CONFIG).unwrap();
         assert!(config.starts_with("default_model = \"groq/"), "{config}");
     }
 
@@ -288,13 +243,8 @@ mod at_terminal {
     fn setup_does_not_store_a_key_that_is_refused() {
         let home = Folder::with([]);
         let url = serve(json("401 No", r#"{"error":{"message":"wrong key"}}"#), Then::Close);
-        let replies = [
-            ("(not shown): ", "hush-1\n"),
-            ("(not shown): ", "hush 2\n"),
-            ("(not shown): ", "hush-3\n"),
-        ];
-        let run = converse(&home, &["setup", "groq"], &url, &replies);
-        assert_eq!(run.code, Some(2), "{run}");
+        let replies = [(HIDDEN, "hush-1\n"), (HIDDEN, "hush 2\n"), (HIDDEN, "hush-3\n")];
+        let run = converse(&home, &["setup", "groq"], &url, &replies).exits(2);
         assert!(run.stdout.contains("no key was accepted; nothing is stored"), "{run}");
         assert!(!run.stdout.contains("hush") && !keys_path(&home).exists(), "{run}");
     }
@@ -312,8 +262,7 @@ mod at_terminal {
     fn tables_fit_the_terminal_and_have_a_head() {
         let home = Folder::with([]);
         for args in [&["providers"][..], &["models", "--known"]] {
-            let run = converse(&home, args, "http://127.0.0.1:9", &[]);
-            assert_eq!(run.code, Some(0), "{run}");
+            let run = converse(&home, args, "http://127.0.0.1:9", &[]).exits(0);
             let head = run.stdout.lines().next().unwrap();
             assert!(head.starts_with("NAME") || head.starts_with("MODEL"), "{head}");
             // The terminal does not report a size, so 80 columns are assumed.
@@ -325,9 +274,7 @@ mod at_terminal {
 
 #[test]
 fn setup_in_a_script_explains_what_to_use() {
-    let run = agentloop(["setup", "groq"]).run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
-    assert!(run.stderr.contains("agentloop keys set PROVIDER < FILE"), "{run}");
+    agentloop(["setup", "groq"]).run().refuses("agentloop keys set PROVIDER < FILE");
 }
 
 #[cfg(unix)]
@@ -335,27 +282,21 @@ fn setup_in_a_script_explains_what_to_use() {
 fn config_edit_opens_the_editor_and_checks_the_file() {
     let home = Folder::with([]);
     let edit = |editor: &str| run(&home, &["config", "edit"], "", &[("EDITOR", editor)]);
-    let path = home.path().join(".config/agentloop/agentloop.toml");
     // A new file has the settings as comments.
-    let new = edit("true");
-    assert_eq!(new.code, Some(0), "{new}");
-    let text = std::fs::read_to_string(&path).unwrap();
+    edit("true").exits(0);
+    let text = home.read(CONFIG).unwrap();
     assert!(text.contains("#default_model = "), "{text}");
     // The variable may have options. VISUAL is preferred.
     let options = [("EDITOR", "false"), ("VISUAL", "sh -c 'echo default_modle = 1 > \"$0\"'")];
     let wrong = run(&home, &["config", "edit"], "", &options);
-    assert_eq!(wrong.code, Some(2), "{wrong}");
-    assert!(wrong.stderr.contains("default_modle"), "{wrong}");
+    wrong.fails(2, "default_modle");
     assert!(wrong.stderr.contains("agentloop config edit"), "{wrong}");
     // A file with an error can be opened again.
-    let right = edit("sh -c 'echo \"default_model = \\\"sim/echo\\\"\" > \"$0\"'");
-    assert_eq!(right.code, Some(0), "{right}");
-    assert!(right.stderr.contains("has no errors"), "{right}");
-    let failed = edit("false");
-    assert_eq!(failed.code, Some(2), "{failed}");
-    assert!(failed.stderr.contains("set VISUAL or EDITOR"), "{failed}");
-    let missing = edit("no-such-editor-4711");
-    assert_eq!(missing.code, Some(2), "{missing}");
+    edit("sh -c 'echo \"default_model = \\\"sim/echo\\\"\" > \"$0\"'")
+        .exits(0)
+        .reports("has no errors");
+    edit("false").fails(2, "set VISUAL or EDITOR");
+    edit("no-such-editor-4711").exits(2);
 }
 
 /// The terminal kept hiding what was typed after Ctrl-C.
@@ -388,11 +329,7 @@ fn ctrl_c_at_a_hidden_question_restores_the_terminal() {
     screen.wait_for("Key of groq (not shown):");
     screen.press("wrong\u{15}hush-471x\u{7f}1\r");
     assert_eq!(screen.finish(), Some(0));
-    assert!(
-        std::fs::read_to_string(home.path().join("home/.config/agentloop/keys.json"))
-            .unwrap()
-            .contains("hush-4711")
-    );
+    assert!(home.read(&format!("home/{KEYS}")).unwrap().contains("hush-4711"));
 }
 
 /// A terminal without colours or without editing must not show the key either.
@@ -409,8 +346,8 @@ fn a_key_is_not_shown_on_any_terminal() {
         assert_eq!(screen.finish(), Some(0), "{name}={value}: {}", screen.screen());
         let bytes = String::from_utf8_lossy(&screen.bytes);
         assert!(!bytes.contains("hush") && !bytes.contains("4711"), "{name}={value}: {bytes:?}");
-        let keys = home.path().join("home/.config/agentloop/keys.json");
-        assert!(std::fs::read_to_string(keys).unwrap().contains("hush-4711"), "{name}={value}");
+        let keys = home.read(&format!("home/{KEYS}")).unwrap();
+        assert!(keys.contains("hush-4711"), "{name}={value}");
         assert!(screen.shows_typing(), "{name}={value}");
     }
 }

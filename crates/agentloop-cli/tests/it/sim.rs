@@ -4,14 +4,14 @@
 use crate::common;
 
 use common::agentloop;
+use common::folder::Folder;
 use common::sim::Server;
+use serde_json::json;
 
 #[test]
 fn the_simulator_serves_http_until_it_is_interrupted() {
     let server = Server::start(&[]);
-    let run = server.chat("echo", &[]);
-    assert_eq!(run.code, Some(0), "{run}");
-    assert!(run.stdout.contains("Hello"), "{run}");
+    server.chat("echo", &[]).exits(0).shows("Hello");
     assert_eq!(server.interrupt(), Some(0));
 }
 
@@ -28,21 +28,14 @@ fn the_name_of_the_model_selects_a_fault() {
 fn the_error_for_a_used_port_names_it() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let run = agentloop(["sim", "--port", &port]).run();
-    assert_eq!(run.code, Some(2), "{run}");
+    let run = agentloop(["sim", "--port", &port]).run().exits(2);
     assert!(run.stderr.contains(&port) && run.stderr.contains("--port 0"), "{run}");
 }
 
 #[test]
 fn a_script_sets_the_responses_of_the_model() {
-    let path = std::env::temp_dir().join(format!("agentloop-script-{}.json", std::process::id()));
-    std::fs::write(&path, r#"{"turns":[{"parts":[{"type":"text","text":"As scripted."}]}]}"#)
-        .unwrap();
-    let server = Server::start(&["--script", &path.to_string_lossy()]);
-    let run = server.chat("anything", &[]);
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "As scripted.\n"), "{run}");
-    std::fs::remove_file(&path).unwrap();
-    let run = agentloop(["sim", "--port", "0", "--script", "nowhere.json"]).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("nowhere.json"), "{run}");
+    let script = json!({ "turns": [{ "parts": [{ "type": "text", "text": "As scripted." }] }] });
+    let server = Server::scripted(&Folder::with([]), &script);
+    server.chat("anything", &[]).prints("As scripted.\n");
+    agentloop(["sim", "--port", "0", "--script", "nowhere.json"]).run().fails(2, "nowhere.json");
 }

@@ -10,7 +10,7 @@ use common::server::Then;
 fn an_image_is_written_to_the_first_unused_name_and_its_path_is_printed() {
     let folder = Folder::with([("image-1.png", "mine")]);
     let run = agentloop(["image", "-m", "sim/image", "A lighthouse"]).within(folder.path()).run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "image-2.png\n"), "{run}");
+    run.prints("image-2.png\n");
     assert_eq!(folder.read("image-1.png").as_deref(), Some("mine"));
     let bytes = std::fs::read(folder.path().join("image-2.png")).unwrap();
     assert!(bytes.starts_with(b"\x89PNG"));
@@ -20,12 +20,9 @@ fn an_image_is_written_to_the_first_unused_name_and_its_path_is_printed() {
 fn several_images_get_numbers() {
     let folder = Folder::with([]);
     let image = ["image", "-m", "sim/image", "-n", "2", "-o", "cat.png", "A cat"];
-    let run = agentloop(image).within(folder.path()).run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "cat-1.png\ncat-2.png\n"), "{run}");
+    agentloop(image).within(folder.path()).run().prints("cat-1.png\ncat-2.png\n");
     let stdout = ["image", "-m", "sim/image", "-n", "2", "-o", "-", "A cat"];
-    let run = agentloop(stdout).within(folder.path()).run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
-    assert!(run.stderr.contains("stdout can take one"), "{run}");
+    agentloop(stdout).within(folder.path()).run().refuses("stdout can take one");
 }
 
 #[test]
@@ -34,24 +31,19 @@ fn an_image_is_edited_and_a_missing_file_is_named() {
     let first = ["image", "-m", "sim/image", "-o", "a.png", "A cat"];
     assert_eq!(agentloop(first).within(folder.path()).run().code, Some(0));
     let edit = ["image", "-m", "sim/image", "--edit", "a.png", "-o", "b.png", "Make it red"];
-    let run = agentloop(edit).within(folder.path()).run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "b.png\n"), "{run}");
+    agentloop(edit).within(folder.path()).run().prints("b.png\n");
     let missing = ["image", "-m", "sim/image", "--edit", "none.png", "Make it red"];
-    let run = agentloop(missing).within(folder.path()).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("none.png"), "{run}");
+    agentloop(missing).within(folder.path()).run().fails(2, "none.png");
 }
 
 #[test]
 fn speech_is_written_to_a_file_and_can_be_written_down_again() {
     let folder = Folder::with([]);
     let speak = ["speak", "-m", "sim/speech", "--voice", "a", "-o", "a.wav", "Good morning"];
-    let run = agentloop(speak).within(folder.path()).run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "a.wav\n"), "{run}");
+    agentloop(speak).within(folder.path()).run().prints("a.wav\n");
     assert!(std::fs::read(folder.path().join("a.wav")).unwrap().starts_with(b"RIFF"));
     let transcribe = ["transcribe", "-m", "sim/transcribe", "a.wav"];
-    let run = agentloop(transcribe).within(folder.path()).run();
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = agentloop(transcribe).within(folder.path()).run().exits(0);
     assert!(!run.stdout.trim().is_empty(), "{run}");
 }
 
@@ -59,8 +51,7 @@ fn speech_is_written_to_a_file_and_can_be_written_down_again() {
 fn the_name_of_the_file_selects_subtitles() {
     let folder = Folder::with([("a.wav", "RIFF\0\0\0\0WAVEfmt ")]);
     let transcribe = ["transcribe", "-m", "sim/transcribe", "a.wav", "-o", "a.srt"];
-    let run = agentloop(transcribe).within(folder.path()).run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{run}");
+    agentloop(transcribe).within(folder.path()).run().prints("");
     let text = folder.read("a.srt").unwrap();
     assert!(text.starts_with("1\n00:00:00,000 --> "), "{text}");
 }
@@ -69,20 +60,18 @@ fn the_name_of_the_file_selects_subtitles() {
 fn documents_are_sorted_by_their_score() {
     let rerank = ["rerank", "-m", "sim/rerank", "the capital of Norway"];
     let documents = "Rome is in Italy\nOslo is the capital of Norway\n";
-    let run = agentloop(rerank).stdin(documents).run();
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = agentloop(rerank).stdin(documents).run().exits(0);
     let first: Vec<&str> = run.stdout.lines().next().unwrap().split('\t').collect();
     assert_eq!(first[1..], ["1", "Oslo is the capital of Norway"], "{run}");
     let json = agentloop(rerank.into_iter().chain(["--json"])).stdin(documents).run();
     assert_eq!(json.json()["results"][0]["index"], 1, "{json}");
-    let none = agentloop(rerank).stdin("").run();
-    assert_eq!(none.code, Some(2), "{none}");
+    agentloop(rerank).stdin("").run().exits(2);
 }
 
 #[test]
 fn texts_are_moderated_in_their_order() {
     let run = agentloop(["moderate", "-m", "sim/moderation", "Good morning"]).run();
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "ok\t-\tGood morning\n"), "{run}");
+    run.prints("ok\t-\tGood morning\n");
 }
 
 #[test]
@@ -105,21 +94,15 @@ fn a_conversation_is_moderated_as_a_whole() {
         let run = agentloop(moderate).stdin(wrong).run();
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{wrong}: {run}");
     }
-    let both = agentloop(moderate.into_iter().chain(["text"])).stdin(messages).run();
-    assert_eq!(both.code, Some(2), "{both}");
+    agentloop(moderate.into_iter().chain(["text"])).stdin(messages).run().exits(2);
     let missing = agentloop(["moderate", "-m", "sim/m", "--messages", "/missing.json"]).run();
-    assert_eq!(missing.code, Some(2), "{missing}");
-    assert!(missing.stderr.contains("/missing.json"), "{missing}");
+    missing.fails(2, "/missing.json");
 }
 
 #[test]
 fn a_provider_without_the_modality_and_a_provider_alone_are_errors_that_state_what_to_do() {
-    let run = agentloop(["rerank", "-m", "anthropic/claude-sonnet-4-5", "q", "d"]).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("cohere"), "{run}");
-    let run = agentloop(["image", "-m", "openai", "A cat"]).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("-m openai/MODEL"), "{run}");
+    agentloop(["rerank", "-m", "anthropic/claude-sonnet-4-5", "q", "d"]).run().fails(2, "cohere");
+    agentloop(["image", "-m", "openai", "A cat"]).run().fails(2, "-m openai/MODEL");
 }
 
 // Found by `agentloop transcribe -o /dev/full` as root: the device was replaced by a file.
@@ -137,16 +120,14 @@ fn output_to_a_pipe_or_through_a_link_is_written_and_not_replaced() {
     ] {
         let pipe = folder.path().join("pipe");
         let reader = std::thread::spawn(move || std::fs::read(pipe).unwrap());
-        let run = agentloop(command.iter().copied()).within(folder.path()).run();
-        assert_eq!(run.code, Some(0), "{run}");
+        agentloop(command.iter().copied()).within(folder.path()).run().exits(0);
         assert!(!reader.join().unwrap().is_empty(), "{command:?}");
         let about = std::fs::symlink_metadata(folder.path().join("pipe")).unwrap();
         assert!(about.file_type().is_fifo(), "{command:?}");
     }
     std::os::unix::fs::symlink("old.txt", folder.path().join("link.txt")).unwrap();
     let through = ["transcribe", "-m", "sim/transcribe", "a.wav", "-o", "link.txt"];
-    let run = agentloop(through).within(folder.path()).run();
-    assert_eq!(run.code, Some(0), "{run}");
+    agentloop(through).within(folder.path()).run().exits(0);
     assert!(std::fs::symlink_metadata(folder.path().join("link.txt")).unwrap().is_symlink());
     assert_ne!(folder.read("old.txt").as_deref(), Some("old"));
 }
@@ -192,8 +173,7 @@ fn a_url_in_place_of_an_image_is_an_error_if_the_bytes_were_asked_for() {
     let run = image(Some("cat.png"), "2");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), "cat-2.png\n"), "{run}");
     assert!(run.stderr.contains("https://a.test/"), "{run}");
-    let run = image(None, "2");
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = image(None, "2").exits(0);
     assert!(run.stdout.starts_with("https://a.test/") && !run.stdout.contains('\x1b'), "{run}");
     let run = image(Some("-"), "2");
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
@@ -205,8 +185,6 @@ fn an_output_beside_json_is_an_error_and_not_ignored() {
         &["image", "-m", "sim/image", "--json", "-o", "a.png", "A cat"][..],
         &["speak", "-m", "sim/speech", "--json", "-o", "a.wav", "Good morning"],
     ] {
-        let run = agentloop(command.iter().copied()).run();
-        assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains("--json"), "{run}");
+        agentloop(command.iter().copied()).run().fails(2, "--json");
     }
 }

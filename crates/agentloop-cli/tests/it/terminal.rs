@@ -1,15 +1,15 @@
 //! Output on a terminal contains no control characters, and JSON keeps its value.
 #![cfg(unix)]
 
-use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::io::Write as _;
+use std::process::Stdio;
 
 use serde_json::Value;
 
 use crate::common::folder::Folder;
-use crate::common::pty::open_terminal;
+use crate::common::pty::{converse, open_terminal};
 use crate::common::server::{Then, json, serve};
-use crate::common::{agentloop, sse};
+use crate::common::{agentloop, command, sse};
 
 /// Control characters, a lone carriage return, direction marks, a line separator and a tag.
 const HOSTILE: &str =
@@ -33,10 +33,8 @@ fn chunk() -> String {
 
 /// Runs the command with a terminal as stdout, and returns its output.
 fn shown(args: &[&str], folder: &Folder, stdin: &str) -> String {
-    let (mut controller, open) = open_terminal();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-        .args(args)
-        .env_clear()
+    let (terminal, open) = open_terminal();
+    let mut child = command(args.iter().copied())
         .current_dir(folder.path())
         .stdin(Stdio::piped())
         .stdout(open())
@@ -44,13 +42,9 @@ fn shown(args: &[&str], folder: &Folder, stdin: &str) -> String {
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
-    let (mut bytes, mut buffer) = (Vec::new(), [0; 1024]);
-    // Reading fails when the last process closes the terminal.
-    while let Ok(read @ 1..) = controller.read(&mut buffer) {
-        bytes.extend_from_slice(&buffer[..read]);
-    }
+    let shown = converse(terminal, &[], "\0");
     child.wait().unwrap();
-    String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+    shown
 }
 
 #[test]
@@ -89,11 +83,7 @@ fn text_on_a_terminal_contains_no_control_characters() {
         "finish_reason": "stop", "message": { "role": "assistant",
         "content": serde_json::json!({ "a": HOSTILE }).to_string() } }] });
     let url = serve(json("200 OK", &body.to_string()), Then::Close);
-    std::fs::write(
-        folder.path().join("lab.toml"),
-        format!("[providers.lab]\nbase_url = '{url}'\n"),
-    )
-    .unwrap();
+    folder.write("lab.toml", format!("[providers.lab]\nbase_url = '{url}'\n"));
     let data = shown(&schema, &folder, "");
     assert!(!data.contains(is_hostile), "{data:?}");
     assert_eq!(serde_json::from_str::<Value>(&data).unwrap()["a"], HOSTILE);
@@ -106,8 +96,7 @@ fn a_long_error_is_truncated_on_stderr_but_not_in_json() {
     let url = serve(json("400 Bad Request", &body), Then::Close);
     let config = format!("[providers.lab]\nbase_url = '{url}'\n");
     let args = ["chat", "-m", "lab/m", "--no-stream", "--json", "Hi"];
-    let run = agentloop(args).config(&config).run();
-    assert_eq!(run.code, Some(1));
+    let run = agentloop(args).config(&config).run().exits(1);
     assert!(run.stderr.len() < 6_000, "{} bytes", run.stderr.len());
     assert!(run.stderr.contains("more characters; use --json"), "{}", run.stderr);
     assert!(run.json()["error"]["message"].as_str().unwrap().len() > run.stderr.len());

@@ -76,24 +76,18 @@ fn a_tool_is_shown_with_its_parameters() {
     assert_eq!(json["parameters"]["required"][0], "path");
     let group = tools(&["mine", "--json"]).json();
     assert_eq!(group.as_array().unwrap().len(), 2, "{group}");
-    let unknown = tools(&["wether"]);
-    assert_eq!(unknown.code, Some(2), "{unknown}");
-    assert!(unknown.stderr.contains("the tools are: time, "), "{unknown}");
+    tools(&["wether"]).fails(2, "the tools are: time, ");
 }
 
 #[test]
 fn a_server_that_fails_does_not_hide_the_other_tools() {
-    let run = tools(&["--all"]);
-    assert_eq!(run.code, Some(1), "{run}");
-    assert!(run.stdout.contains("read_file\tbuilt in\tasks"), "{run}");
+    tools(&["--all"]).exits(1).shows("read_file\tbuilt in\tasks");
 }
 
 #[test]
 fn a_tool_can_be_tried() {
-    let json = tools(&["try", "weather", r#"{"city":"Oslo"}"#]);
-    assert_eq!((json.code, json.stdout.as_str()), (Some(0), "Oslo\n"), "{json}");
-    let pair = tools(&["try", "time", "offset=-02:00"]);
-    assert_eq!(pair.code, Some(0), "{pair}");
+    tools(&["try", "weather", r#"{"city":"Oslo"}"#]).prints("Oslo\n");
+    let pair = tools(&["try", "time", "offset=-02:00"]).exits(0);
     assert!(pair.json()["at_offset"].as_str().unwrap().ends_with("-02:00"), "{pair}");
     let own = tools(&["try", "weather", "city=Oslo", "--json"]).json();
     assert_eq!((&own["status"], &own["attempts"]), (&"completed".into(), &1.into()), "{own}");
@@ -109,8 +103,7 @@ fn trying_a_tool_is_confined_and_needs_approval() {
     let waits = run(&["read_file", "path=notes.md"]);
     assert_eq!((waits.code, waits.stdout.as_str()), (Some(3), ""), "{waits}");
     assert!(waits.stderr.contains("or add --allow read_file"), "{waits}");
-    let allowed = run(&["read_file", "path=notes.md", "--allow", "read_*"]);
-    assert_eq!((allowed.code, allowed.stdout.as_str()), (Some(0), "My notes.\n"), "{allowed}");
+    run(&["read_file", "path=notes.md", "--allow", "read_*"]).prints("My notes.\n");
     let outside = run(&["read_file", "path=/etc/hostname", "--allow", "read_file"]);
     assert_eq!((outside.code, outside.stdout.as_str()), (Some(1), ""), "{outside}");
     assert!(outside.stderr.contains("is outside the folder"), "{outside}");
@@ -140,8 +133,7 @@ fn a_prompt_that_starts_with_the_word_is_still_a_prompt() {
     assert!(run.stdout.starts_with("tools of a gardener"), "{run}");
     let run = agentloop(["chat", "-m", "sim/echo", "tools"]).run();
     assert!(run.stdout.starts_with("tools"), "{run}");
-    let run = agentloop(["tolls"]).run();
-    assert!(run.stderr.contains("did you mean `tools`?"), "{run}");
+    agentloop(["tolls"]).run().reports("did you mean `tools`?");
 }
 
 #[test]
@@ -170,19 +162,15 @@ fn tools_of_a_server_are_listed_shown_and_tried() {
         agentloop(args).config(&config).env("PATH", "/usr/bin:/bin").within(folder.path()).run()
     };
     for args in [&["--mcp", "books"][..], &["--all"]] {
-        let listed = run(args);
-        assert_eq!(listed.code, Some(0), "{listed}");
-        assert!(listed.stdout.contains("books__look\tMCP server books\tasks\tLooks\n"), "{listed}");
+        run(args).exits(0).shows("books__look\tMCP server books\tasks\tLooks\n");
     }
     let shown = run(&["books:look"]);
     assert!(
         shown.stdout.starts_with("books__look (MCP server books, asks for approval)"),
         "{shown}"
     );
-    let tried = run(&["try", "books:look", "--allow", "books:look"]);
-    assert_eq!((tried.code, tried.stdout.as_str()), (Some(0), "three books\n"), "{tried}");
-    let typed = run(&["try", "shelf__look", "--mcp", "sh server.sh", "--allow", "*"]);
-    assert_eq!((typed.code, typed.stdout.as_str()), (Some(0), "three books\n"), "{typed}");
+    run(&["try", "books:look", "--allow", "books:look"]).prints("three books\n");
+    run(&["try", "shelf__look", "--mcp", "sh server.sh", "--allow", "*"]).prints("three books\n");
     // In a name, everything that a provider rejects is replaced; a description is one line of the list.
     let hostile = run(&["--mcp", "sh hostile.sh"]);
     let line = hostile.stdout.lines().find(|line| line.starts_with("shelf__")).unwrap();
@@ -213,8 +201,7 @@ fn pages_of_this_machine_are_refused_unless_they_are_allowed() {
         (Some(0), "# Secret\n\nOne & two\n"),
         "{allowed}"
     );
-    let asks = agentloop(["tools", "try", "fetch_page", "url=https://example.com"]).run();
-    assert_eq!(asks.code, Some(3), "{asks}");
+    agentloop(["tools", "try", "fetch_page", "url=https://example.com"]).run().exits(3);
     // The file of a folder cannot lift this.
     let url = format!("url={url}");
     let folder = agentloop(["tools", "try", "fetch_page", &url, "--allow", "*"])
@@ -225,19 +212,15 @@ fn pages_of_this_machine_are_refused_unless_they_are_allowed() {
 
 #[test]
 fn only_text_is_fetched_and_redirects_are_bounded() {
-    let image = fetch(&page("content-type: image/png", "\u{1}"), PRIVATE);
-    assert!(image.stderr.contains("image/png is not text"), "{image}");
+    fetch(&page("content-type: image/png", "\u{1}"), PRIVATE).reports("image/png is not text");
     let plain = fetch(&page("content-type: text/plain", "plain"), PRIVATE);
     assert_eq!(plain.stdout, "plain\n", "{plain}");
-    let escapes = fetch(&page("content-type: text/plain", "a\u{1b}[2Jb"), PRIVATE);
-    assert_eq!(escapes.code, Some(0), "{escapes}");
+    fetch(&page("content-type: text/plain", "a\u{1b}[2Jb"), PRIVATE).exits(0);
     let around = serve(
         "HTTP/1.1 302 Found\r\nlocation: /again\r\ncontent-length: 0\r\n\r\n".to_owned(),
         Then::Close,
     );
-    let endless = fetch(&around, PRIVATE);
-    assert_eq!(endless.code, Some(1), "{endless}");
-    assert!(endless.stderr.contains("redirect"), "{endless}");
+    fetch(&around, PRIVATE).fails(1, "redirect");
     let file = serve(
         "HTTP/1.1 302 Found\r\nlocation: file:///etc/passwd\r\ncontent-length: 0\r\n\r\n"
             .to_owned(),

@@ -29,12 +29,9 @@ fn run(config: &str, args: &[&str]) -> Outcome {
 
 #[test]
 fn a_program_of_the_configuration_is_a_tool_that_needs_approval() {
-    let waits = run(TOOLS, &["--tool", "weather", "Go"]);
-    assert_eq!(waits.code, Some(3), "{waits}");
-    assert!(waits.stderr.contains("waits for approval of `weather`"), "{waits}");
+    run(TOOLS, &["--tool", "weather", "Go"]).fails(3, "waits for approval of `weather`");
     let allowed = run(TOOLS, &["--tool", "weather", "--allow", "weather", "Go"]);
-    assert_eq!(allowed.code, Some(0), "{allowed}");
-    assert_eq!(allowed.stdout, "weather says: Oslo is sunny\n");
+    allowed.prints("weather says: Oslo is sunny\n");
     let fails = run(TOOLS, &["--tool", "fails", "--allow", "*", "Go"]);
     assert!(fails.stdout.contains("fails says: Error: exit code 4: broken"), "{fails}");
 }
@@ -44,8 +41,7 @@ fn a_tool_is_off_unless_it_is_chosen() {
     let none = run(TOOLS, &["--tool", "time", "Go"]);
     assert!(!none.stdout.contains("weather"), "{none}");
     let unknown = run(TOOLS, &["--tool", "wether", "Go"]);
-    assert_eq!(unknown.code, Some(2), "{unknown}");
-    assert!(unknown.stderr.contains("unknown tool `wether`"), "{unknown}");
+    unknown.fails(2, "unknown tool `wether`");
     assert!(
         unknown.stderr.contains("run_command, fetch_page, fails, weather; the groups are: mine"),
         "{unknown}"
@@ -56,22 +52,17 @@ fn a_tool_is_off_unless_it_is_chosen() {
 fn groups_and_patterns_choose_several_tools() {
     for choice in [&["--tool", "mine"][..], &["--tool", "w*", "--tool", "time"]] {
         let args = [choice, &["--allow", "*", "Go"]].concat();
-        let run = run(TOOLS, &args);
-        assert_eq!(run.code, Some(0), "{run}");
+        let run = run(TOOLS, &args).exits(0);
         assert!(
             run.stdout.contains("weather says: ") && run.stdout.contains("time says: "),
             "{run}"
         );
     }
     let config = "[groups.a]\ntools = ['b']\n[groups.b]\ntools = ['time', 'a']\n";
-    let cycle = run(config, &["--tool", "a", "Go"]);
-    assert_eq!(cycle.code, Some(2), "{cycle}");
-    assert!(cycle.stderr.contains("groups.a: the group contains itself"), "{cycle}");
+    run(config, &["--tool", "a", "Go"]).fails(2, "groups.a: the group contains itself");
     let many: String =
         (0..50).map(|n| format!("[groups.g{n}]\ntools = ['g{0}', 'g{0}']\n", n + 1)).collect();
-    let deep = run(&many, &["--tool", "g0", "Go"]);
-    assert_eq!(deep.code, Some(2), "{deep}");
-    assert!(deep.stderr.contains("more than 16 groups contain each other"), "{deep}");
+    run(&many, &["--tool", "g0", "Go"]).fails(2, "more than 16 groups contain each other");
     let taken = run("[groups.time]\ntools = []\n", &["--tool", "time", "Go"]);
     assert!(taken.stderr.contains("groups.time: a built-in tool has this name"), "{taken}");
 }
@@ -79,23 +70,18 @@ fn groups_and_patterns_choose_several_tools() {
 #[test]
 fn default_tools_are_used_unless_tools_are_chosen() {
     let config = format!("default_tools = ['mine']\nallow = ['weather']\n{TOOLS}");
-    let default = run(&config, &["Go"]);
-    assert_eq!(default.code, Some(0), "{default}");
-    assert!(default.stdout.contains("weather says: Oslo is sunny"), "{default}");
+    run(&config, &["Go"]).exits(0).shows("weather says: Oslo is sunny");
     let other = run(&config, &["--tool", "time", "Go"]);
     assert!(!other.stdout.contains("weather"), "{other}");
-    let none = agentloop(["-m", "sim/echo", "--no-tools", "Go"]).config(&config).run();
-    assert_eq!(none.code, Some(0), "{none}");
+    let none = agentloop(["-m", "sim/echo", "--no-tools", "Go"]).config(&config).run().exits(0);
     assert!(none.stdout.starts_with("Go\n") && !none.stderr.contains("tool"), "{none}");
-    let both = run(&config, &["--no-tools", "--tool", "time", "Go"]);
-    assert_eq!(both.code, Some(2), "{both}");
+    run(&config, &["--no-tools", "--tool", "time", "Go"]).exits(2);
 }
 
 #[test]
 fn a_pattern_that_matches_nothing_is_a_warning_that_names_what_exists() {
     let args = ["--tool", "time", "--tool", "x*", "--allow", "write_*", "--deny", "github:*", "Go"];
-    let run = run(&format!("allow = ['wether', 'git_*', 'books:get']\n{TOOLS}"), &args);
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = run(&format!("allow = ['wether', 'git_*', 'books:get']\n{TOOLS}"), &args).exits(0);
     for line in [
         "warning: `x*` matches no tool; there are: time, read_file",
         "warning: --allow `write_*` matches no tool; there are: time\n",
@@ -109,8 +95,7 @@ fn a_pattern_that_matches_nothing_is_a_warning_that_names_what_exists() {
 
 #[test]
 fn deny_wins_over_a_pattern_that_allows() {
-    let run = run(TOOLS, &["--tool", "mine", "--allow", "*", "--deny", "weath*", "Go"]);
-    assert_eq!(run.code, Some(0), "{run}");
+    let run = run(TOOLS, &["--tool", "mine", "--allow", "*", "--deny", "weath*", "Go"]).exits(0);
     assert!(run.stdout.contains("weather says: Error: denied"), "{run}");
     assert!(run.stdout.contains("time says: {"), "{run}");
 }
@@ -120,13 +105,11 @@ fn deny_wins_over_a_pattern_that_allows() {
 fn approval_does_not_apply_to_another_program_of_the_same_name() {
     let folder = Folder::with([("a.toml", TOOLS)]);
     let run = |args: &str| agentloop(args.split(' ')).within(folder.path()).run();
-    let waits = run("--config a.toml -m sim/tools --tool weather --save run.json Go");
-    assert_eq!(waits.code, Some(3), "{waits}");
+    run("--config a.toml -m sim/tools --tool weather --save run.json Go").exits(3);
     let changed = TOOLS.replace("%s is sunny", "%s is on fire");
     std::fs::write(folder.path().join("a.toml"), changed).unwrap();
     let again = run("--config a.toml --resume run.json --tool weather --save run2.json");
-    assert_eq!(again.code, Some(3), "{again}");
-    assert!(again.stderr.contains("the definition of the tool `weather` has changed"), "{again}");
+    again.fails(3, "the definition of the tool `weather` has changed");
 }
 
 /// A folder's file must not start anything, whichever way it is written.
@@ -146,8 +129,7 @@ fn a_file_that_is_not_trusted_starts_nothing() {
             .env("HOME", home.to_str().unwrap())
             .run()
     };
-    let plain = run(&["-m", "sim/tools", "Go"]);
-    assert_eq!(plain.code, Some(0), "{plain}");
+    let plain = run(&["-m", "sim/tools", "Go"]).exits(0);
     assert!(
         plain.stderr.contains("ignored settings: allow, default_tools, groups.mine"),
         "{plain}"
@@ -158,13 +140,10 @@ fn a_file_that_is_not_trusted_starts_nothing() {
         &["-m", "sim/tools", "--tool", "mine", "--allow", "*", "Go"],
         &["-m", "sim/tools", "--tool", "evil:*", "--allow", "*", "Go"],
     ] {
-        let refused = run(args);
-        assert_eq!(refused.code, Some(2), "{refused}");
-        assert!(refused.stderr.contains("unknown tool"), "{refused}");
+        run(args).fails(2, "unknown tool");
     }
     // `allow` of the file does not count either.
-    let waits = run(&["-m", "sim/tools", "--tool", "read_file", "Go"]);
-    assert_eq!(waits.code, Some(3), "{waits}");
+    run(&["-m", "sim/tools", "--tool", "read_file", "Go"]).exits(3);
     let _ = run(&["-m", "sim/tools", "--mcp", "evil", "Go"]);
     assert_eq!(folder.names(), ["agentloop.toml", "home"]);
 }
@@ -211,8 +190,7 @@ mod mcp {
     fn a_configured_server_is_chosen_by_its_name() {
         let folder = folder();
         let config = config(&folder, "allow = ['look', 'get_*']\n");
-        let all = run(&config, &["--mcp", "books", "--deny", "books:delete_*", "Go"]);
-        assert_eq!(all.code, Some(0), "{all}");
+        let all = run(&config, &["--mcp", "books", "--deny", "books:delete_*", "Go"]).exits(0);
         // The tools have the name of the configuration, and the program sees only what it was given.
         assert!(all.stdout.contains("books__look says: Hello Ann\n"), "{all}");
         assert!(all.stdout.contains("books__get_one says: Hello Ann\n"), "{all}");
@@ -244,26 +222,22 @@ mod mcp {
     fn mistakes_are_explained() {
         let folder = folder();
         let usual = config(&folder, "");
-        let waits = run(&usual, &["--mcp", "books", "Go"]);
-        assert_eq!(waits.code, Some(3), "{waits}");
-        let typo = run(&usual, &["--mcp", "boks", "Go"]);
-        assert_eq!(typo.code, Some(2), "{typo}");
+        run(&usual, &["--mcp", "books", "Go"]).exits(3);
+        let typo = run(&usual, &["--mcp", "boks", "Go"]).exits(2);
         assert!(
             typo.stderr.contains("hint: the servers of the configuration are: books"),
             "{typo}"
         );
         let off = run(&config(&folder, "enabled = false\n"), &["--mcp", "books", "Go"]);
         assert!(off.stderr.contains("the MCP server `books` is disabled"), "{off}");
-        let unset = run(&usual.replace("WHO", "UNSET_NAME"), &["--mcp", "books", "Go"]);
-        assert_eq!(unset.code, Some(2), "{unset}");
+        let unset = run(&usual.replace("WHO", "UNSET_NAME"), &["--mcp", "books", "Go"]).exits(2);
         assert!(
             unset.stderr.contains("mcp.books: the environment variable UNSET_NAME is not set"),
             "{unset}"
         );
         let fails =
             run("[mcp.books]\ncommand = 'no-such-program-here'\n", &["--mcp", "books", "Go"]);
-        assert_eq!(fails.code, Some(2), "{fails}");
-        assert!(fails.stderr.contains("mcp.books: starting the MCP server"), "{fails}");
+        fails.fails(2, "mcp.books: starting the MCP server");
     }
 
     /// A server that is typed chooses its name itself. It must not get what the configuration allows to another one.
@@ -277,10 +251,7 @@ mod mcp {
             format!("allow = ['books:*', 'books__look']\n{}", config(&folder, "allow = ['*']\n"));
         let evil = format!("sh {}", folder.path().join("evil.sh").display());
         let both = run(&config, &["--mcp", "books", "--mcp", &evil, "Go"]);
-        assert_eq!(both.code, Some(2), "{both}");
-        assert!(both.stderr.contains("two MCP servers have the name `books`"), "{both}");
-        let alone = run(&config, &["--mcp", &evil, "Go"]);
-        assert_eq!(alone.code, Some(3), "{alone}");
-        assert!(alone.stderr.contains("waits for approval of `books__look`"), "{alone}");
+        both.fails(2, "two MCP servers have the name `books`");
+        run(&config, &["--mcp", &evil, "Go"]).fails(3, "waits for approval of `books__look`");
     }
 }

@@ -43,18 +43,14 @@ fn an_untrusted_file_cannot_redirect_a_key() {
     );
     assert!(refused.stderr.contains("agentloop trust"), "{refused}");
     let lab = run(&folder, "chat -m lab/x --no-stream Hi");
-    assert_eq!(lab.code, Some(2), "{lab}");
-    assert!(lab.stderr.contains("configures this provider, but the file is not trusted"), "{lab}");
+    lab.fails(2, "configures this provider, but the file is not trusted");
     // Settings that need no trust and other providers can be used.
-    let echo = run(&folder, "chat Hi");
-    assert_eq!(echo.code, Some(0), "{echo}");
+    let echo = run(&folder, "chat Hi").exits(0);
     assert!(echo.stdout.starts_with("Hi"), "{echo}");
 
-    let trusted = run(&folder, "trust");
-    assert_eq!(trusted.code, Some(0), "{trusted}");
-    assert!(trusted.stderr.contains("providers.openai.base_url = "), "{trusted}");
+    run(&folder, "trust").exits(0).reports("providers.openai.base_url = ");
     let taken = run(&folder, ASK_OPENAI);
-    assert_eq!((taken.code, taken.stdout.as_str()), (Some(0), "taken\n"), "{taken}");
+    taken.prints("taken\n");
     assert_eq!(taken.stderr, "");
 }
 
@@ -81,13 +77,13 @@ fn trust_applies_to_one_content_at_one_path_and_can_be_revoked() {
     std::fs::create_dir(&below).unwrap();
     std::fs::write(below.join("agentloop.toml"), &before).unwrap();
     let home = folder.path().join("home");
-    let elsewhere = agentloop(ASK_OPENAI.split(' '))
+    agentloop(ASK_OPENAI.split(' '))
         .within(&below)
         .env("HOME", home.to_str().unwrap())
         .env("OPENAI_API_KEY", "sk-real")
         .env("SECRET", "s")
-        .run();
-    assert_eq!(elsewhere.code, Some(2), "{elsewhere}");
+        .run()
+        .exits(2);
 
     assert_eq!(run(&folder, "trust --revoke").code, Some(0));
     assert_eq!(run(&folder, ASK_OPENAI).code, Some(2));
@@ -101,14 +97,10 @@ fn a_world_writable_file_is_never_trusted() {
     run(&folder, "trust");
     let path = folder.path().join("agentloop.toml");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
-    let refused = run(&folder, ASK_OPENAI);
-    assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("can be changed by every user"), "{refused}");
-    let again = run(&folder, "trust");
-    assert_eq!(again.code, Some(2), "{again}");
+    run(&folder, ASK_OPENAI).fails(2, "can be changed by every user");
+    run(&folder, "trust").exits(2);
     // A file that the user names is trusted.
-    let named = run(&folder, "chat --config agentloop.toml -m openai/gpt-4.1 --no-stream Hi");
-    assert_eq!((named.code, named.stdout.as_str()), (Some(0), "taken\n"), "{named}");
+    run(&folder, "chat --config agentloop.toml -m openai/gpt-4.1 --no-stream Hi").prints("taken\n");
 }
 
 #[test]
@@ -117,9 +109,7 @@ fn a_store_that_others_may_write_is_ignored() {
     run(&folder, "trust");
     let store = folder.path().join("home/.local/state/agentloop/trusted.json");
     std::fs::set_permissions(&store, std::fs::Permissions::from_mode(0o666)).unwrap();
-    let refused = run(&folder, ASK_OPENAI);
-    assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("other users may write to this file"), "{refused}");
+    run(&folder, ASK_OPENAI).fails(2, "other users may write to this file");
 }
 
 #[test]
@@ -153,8 +143,7 @@ fn at_a_terminal_the_user_is_asked_and_sees_all_settings() {
     )]);
     std::fs::create_dir(folder.path().join("home")).unwrap();
     // Enter means no, and input before the question is discarded.
-    let no = typed(&folder, "chat -m sim/echo Hi", "y\n", TRUST, &["\n"]);
-    assert_eq!(no.code, Some(0), "{no}");
+    let no = typed(&folder, "chat -m sim/echo Hi", "y\n", TRUST, &["\n"]).exits(0);
     for line in [
         r#"▌   providers.lab.base_url = "http://127.0.0.1:9/\u202ex"   (chooses where"#,
         r#"▌   providers.lab.headers = {"a":"\u258c [y]es"}   (changes what is sent)"#,
@@ -162,10 +151,8 @@ fn at_a_terminal_the_user_is_asked_and_sees_all_settings() {
         assert!(no.stderr.contains(line), "{line} in {no}");
     }
     assert!(no.stderr.contains("ignored settings"), "{no}");
-    let never = typed(&folder, "chat -m sim/echo Hi", "", TRUST, &["never\n"]);
-    assert_eq!(never.code, Some(0), "{never}");
-    let quiet = typed(&folder, "chat -m sim/echo Hi", "", TRUST, &[]);
-    assert!(quiet.stderr.contains("ignored settings"), "{quiet}");
+    typed(&folder, "chat -m sim/echo Hi", "", TRUST, &["never\n"]).exits(0);
+    typed(&folder, "chat -m sim/echo Hi", "", TRUST, &[]).reports("ignored settings");
     assert_eq!(run(&folder, "trust --revoke").code, Some(0));
     let yes = typed(&folder, "chat -m sim/echo Hi", "", TRUST, &["yes\n"]);
     assert!(!yes.stderr.contains("ignored"), "{yes}");

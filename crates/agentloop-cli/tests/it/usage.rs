@@ -54,8 +54,7 @@ fn three_rows() -> Vec<LedgerRow> {
 fn sums_are_exact_in_pipes() {
     let home = ledger(three_rows());
     let by = |by: &str| {
-        let run = run(&home, &format!("usage --since 2026-11-01 --by {by}"));
-        assert_eq!(run.code, Some(0), "{run}");
+        let run = run(&home, &format!("usage --since 2026-11-01 --by {by}")).exits(0);
         run.stdout
     };
     let total = "total\t3\t1\t3000\t0\t600\t1.250000000001\t0.25\n";
@@ -115,9 +114,7 @@ fn sums_can_be_filtered_and_printed_as_json_and_csv() {
 #[test]
 fn an_empty_ledger_and_wrong_times_are_explained() {
     let home = Folder::with([]);
-    let none = run(&home, "usage");
-    assert_eq!((none.code, none.stdout.as_str()), (Some(0), ""), "{none}");
-    assert!(none.stderr.contains("the ledger has no calls since"), "{none}");
+    run(&home, "usage").prints("").reports("the ledger has no calls since");
     assert_eq!(run(&home, "usage --json").json()["total"]["calls"], 0);
     let export = run(&home, "usage export");
     assert!(export.code == Some(0) && export.stdout.starts_with("id,request,"), "{export}");
@@ -150,8 +147,7 @@ fn all_rows_are_exported_in_the_order_of_time() {
     assert!(ids.len() == 10_003 && ids.is_sorted() && ids[0] == "{\"id\":\"000000");
     let csv = run(&home, "usage export --since 2026-11-16 --until 2026-11-17");
     assert_eq!(csv.stdout.lines().count(), 10_004);
-    let nowhere = run(&home, "usage export -o missing/out.csv");
-    assert!(nowhere.code == Some(2) && nowhere.stderr.contains("missing/out.csv"), "{nowhere}");
+    run(&home, "usage export -o missing/out.csv").fails(2, "missing/out.csv");
     let names = home.names();
     assert!(names.iter().all(|name| !name.contains(".part")), "{names:?}");
 }
@@ -160,12 +156,11 @@ fn all_rows_are_exported_in_the_order_of_time() {
 fn rows_are_deleted_only_after_a_question() {
     let home = ledger(three_rows());
     let asked = run(&home, "usage prune --before 2026-11-16");
-    assert!(asked.code == Some(2) && asked.stderr.contains("add --yes"), "{asked}");
+    asked.fails(2, "add --yes");
     assert!(asked.stderr.contains("1 row of the ledger before 2026-11-16"), "{asked}");
     assert!(run(&home, "usage prune --before 2026-11-16 --yes").stderr.contains("deleted 1 row"));
     // A key that is not in use any more.
-    let asked = run(&home, "keys forget ci");
-    assert!(asked.code == Some(2) && asked.stderr.contains("add --yes"), "{asked}");
+    run(&home, "keys forget ci").fails(2, "add --yes");
     assert!(run(&home, "keys forget ci --yes").stderr.contains("and 1 row of the ledger"));
     assert_eq!(run(&home, "usage --since 2026-11-01 --json").json()["total"]["calls"], 1);
 }

@@ -13,9 +13,9 @@ impl Folder {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("agentloop-folder-{}-{count}", std::process::id());
         let folder = Self(std::env::temp_dir().join(name));
-        std::fs::create_dir_all(&folder.0).unwrap();
+        std::fs::create_dir_all(folder.path()).unwrap();
         for (name, text) in files {
-            std::fs::write(folder.0.join(name), text).unwrap();
+            folder.write(name, text);
         }
         folder
     }
@@ -29,9 +29,12 @@ impl Folder {
         std::fs::read_to_string(self.0.join(name)).ok()
     }
 
-    /// Writes a file.
-    pub(crate) fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(name), text).unwrap();
+    /// Writes a file, and creates its folder. Returns its path.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
     }
 
     /// Lists the names of its files, sorted.

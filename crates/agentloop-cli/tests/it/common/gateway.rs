@@ -3,13 +3,14 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use crate::common::patience::{PATIENCE, wait_until};
+use crate::common::{command, signal};
 
 /// A gateway and what it has written on stderr.
 pub(crate) struct Gateway {
@@ -31,16 +32,12 @@ pub(crate) struct Reply {
 impl Gateway {
     /// Starts a gateway in a folder, on a free port and without an admin listener. Its data is in the folder `home`.
     pub(crate) fn start(folder: &Path, args: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "off"])
+        let mut child = command(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "off"])
             .args(args)
-            .env_clear()
             .env("HOME", folder.join("home"))
             .env("CLIENT_KEY", "al-client")
             .current_dir(folder)
-            .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
@@ -72,9 +69,7 @@ impl Gateway {
 
     /// Sends a signal, for example `TERM`.
     pub(crate) fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        let status = Command::new("kill").args([&format!("-{name}"), &id]).status();
-        assert!(status.unwrap().success());
+        signal(&self.child, name);
     }
 
     /// Waits for the end of the process, and returns its exit code.

@@ -21,7 +21,7 @@ pub(crate) mod sim;
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
@@ -45,14 +45,28 @@ pub(crate) struct Outcome {
     pub(crate) stderr: String,
 }
 
+/// Prepares the process of a command, without any variable and without stdin.
+pub(crate) fn command<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_agentloop"));
+    command.args(args).env_clear().current_dir(std::env::temp_dir());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Sends a signal to a process, for example `TERM`.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(status.unwrap().success());
+}
+
 /// Creates a command with these arguments.
 pub(crate) fn agentloop<'a>(args: impl IntoIterator<Item = &'a str>) -> Run {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let home = std::env::temp_dir().join(format!("agentloop-cli-{}-{count}", std::process::id()));
     std::fs::create_dir_all(&home).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_agentloop"));
-    command.env_clear().env("HOME", &home).current_dir(&home).args(args);
+    let mut command = command(args);
+    command.env("HOME", &home).current_dir(&home);
     Run { command, stdin: Vec::new(), home }
 }
 
@@ -69,10 +83,7 @@ impl Run {
 
     /// Writes the user's configuration file.
     pub(crate) fn config(self, text: &str) -> Self {
-        let folder = self.home.join(".config/agentloop");
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("agentloop.toml"), text).unwrap();
-        self
+        self.user_file("agentloop.toml", text)
     }
 
     /// Writes a file in the user's configuration folder.
@@ -96,26 +107,18 @@ impl Run {
     }
 
     pub(crate) fn run(mut self) -> Outcome {
-        let mut child = self
-            .command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = self.command.stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let bytes = std::mem::take(&mut self.stdin);
         // A thread writes stdin, because a full pipe blocks. The command may end before it has read everything.
         let writer = std::thread::spawn(move || stdin.write_all(&bytes));
-        let output = child.wait_with_output().unwrap();
+        let mut done = Outcome::of(child);
         let _ = writer.join();
         let home = self.home.to_string_lossy().into_owned();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(&home, "HOME");
-        Outcome {
-            code: output.status.code(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
+        for text in [&mut done.stdout, &mut done.stderr] {
+            *text = text.replace(&home, "HOME");
         }
+        done
     }
 }
 
@@ -126,6 +129,13 @@ impl Drop for Run {
 }
 
 impl Outcome {
+    /// Waits for the end of a process.
+    pub(crate) fn of(child: Child) -> Self {
+        let done = child.wait_with_output().unwrap();
+        let [stdout, stderr] = [done.stdout, done.stderr].map(|b| String::from_utf8(b).unwrap());
+        Self { code: done.status.code(), stdout, stderr }
+    }
+
     /// Parses stdout as one JSON document.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self}"))
@@ -135,6 +145,48 @@ impl Outcome {
     pub(crate) fn lines(&self) -> Vec<Value> {
         let read = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e} in {line}"));
         self.stdout.lines().map(read).collect()
+    }
+
+    /// Checks the exit code.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    /// Checks that stdout contains these words.
+    #[track_caller]
+    pub(crate) fn shows(&self, words: &str) -> &Self {
+        assert!(self.stdout.contains(words), "{words:?} is not on stdout: {self}");
+        self
+    }
+
+    /// Checks that stderr contains these words.
+    #[track_caller]
+    pub(crate) fn reports(&self, words: &str) -> &Self {
+        assert!(self.stderr.contains(words), "{words:?} is not on stderr: {self}");
+        self
+    }
+
+    /// Checks that the exit code is 0, and that stdout is this text.
+    #[track_caller]
+    pub(crate) fn prints(&self, text: &str) -> &Self {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(0), text), "{self}");
+        self
+    }
+
+    /// Checks the exit code, and that stderr contains these words.
+    #[track_caller]
+    pub(crate) fn fails(&self, code: i32, words: &str) -> &Self {
+        assert_eq!(self.code, Some(code), "{self}");
+        self.reports(words)
+    }
+
+    /// Checks that the exit code is 2, that stdout is empty, and that stderr contains these words.
+    #[track_caller]
+    pub(crate) fn refuses(&self, words: &str) -> &Self {
+        assert_eq!(self.stdout, "", "{self}");
+        self.fails(2, words)
     }
 
     /// Checks that the exit code is 1, and returns the error on stdout.

@@ -14,6 +14,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::common::patience::PATIENCE;
+use crate::common::{command, signal};
 
 /// Opens a terminal. Returns the side that shows and types, and opens the side of a command.
 pub(crate) fn open_terminal() -> (File, impl Fn() -> File) {
@@ -26,6 +27,26 @@ pub(crate) fn open_terminal() -> (File, impl Fn() -> File) {
         File::options().read(true).write(true).open(name).unwrap()
     };
     (File::from(controller), open)
+}
+
+/// Types each reply when its question appears, and returns what the terminal shows until its last process ends. `never` must not appear
+/// after the last reply.
+pub(crate) fn converse(mut terminal: File, replies: &[(&str, &str)], never: &str) -> String {
+    let (mut seen, mut bytes, mut looked) = (String::new(), Vec::new(), 0);
+    let (mut replies, mut buffer) = (replies.iter().peekable(), [0; 4096]);
+    // Reading fails when the last process closes the terminal.
+    while let Ok(read @ 1..) = terminal.read(&mut buffer) {
+        bytes.extend_from_slice(&buffer[..read]);
+        seen = String::from_utf8_lossy(&bytes).into_owned();
+        let (question, reply) = replies.peek().map_or((never, ""), |reply| **reply);
+        if let Some(at) = seen[looked..].find(question) {
+            assert!(replies.next().is_some(), "one question more: {seen}");
+            looked += at + question.len();
+            terminal.write_all(reply.as_bytes()).unwrap();
+        }
+    }
+    assert_eq!(replies.next(), None, "not asked: {seen}");
+    seen.replace("\r\n", "\n")
 }
 
 /// A command that runs on a terminal of its own.
@@ -48,13 +69,8 @@ pub(crate) struct Setup {
 
 /// Prepares a command on a terminal of 80 columns and 24 rows, which understands escape sequences.
 pub(crate) fn terminal(folder: &Path, args: &[&str]) -> Setup {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_agentloop"));
-    command
-        .args(args)
-        .env_clear()
-        .env("TERM", "xterm-256color")
-        .env("HOME", folder.join("home"))
-        .current_dir(folder);
+    let mut command = command(args.iter().copied());
+    command.env("TERM", "xterm-256color").env("HOME", folder.join("home")).current_dir(folder);
     Setup { command, columns: 80, rows: 24, is_stdout_piped: false }
 }
 
@@ -158,8 +174,7 @@ impl Terminal {
 
     /// Interrupts the command as Ctrl-C does.
     pub(crate) fn interrupt(&self) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        signal(&self.child, "INT");
     }
 
     /// Returns the text on the screen, without spaces at the end of lines and empty lines at the end. Durations are replaced.

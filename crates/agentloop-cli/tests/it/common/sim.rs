@@ -1,9 +1,12 @@
 //! A running `agentloop sim`.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
-use super::{Outcome, agentloop};
+use serde_json::Value;
+
+use super::folder::Folder;
+use super::{Outcome, agentloop, command, signal};
 
 /// A running server and its URL.
 pub(crate) struct Server {
@@ -13,16 +16,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(more: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-            .args(["sim", "--port", "0"])
-            .args(more)
-            .env_clear()
-            .current_dir(std::env::temp_dir())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
+        let mut child = command(["sim", "--port", "0"]).args(more).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().expect("stderr is piped"));
         let mut lines = stderr.lines().map_while(Result::ok);
         let first = lines.next().unwrap_or_default();
@@ -33,18 +27,26 @@ impl Server {
         Self { child, url }
     }
 
+    /// Starts a model that responds as a script says. The script is written to the folder.
+    pub(crate) fn scripted(folder: &Folder, script: &Value) -> Self {
+        folder.write("script.json", script.to_string());
+        Self::start(&["--script", folder.path().join("script.json").to_str().unwrap()])
+    }
+
+    /// Returns the configuration of a provider `local` that is this server.
+    pub(crate) fn config(&self) -> String {
+        format!("[providers.local]\nbase_url = '{}'\n", self.url)
+    }
+
     pub(crate) fn chat(&self, model: &str, more: &[&str]) -> Outcome {
-        let config = format!("[providers.local]\nbase_url = '{}'\n", self.url);
         let model = format!("local/{model}");
         let args = ["chat", "-m", &model, "Hello"].into_iter().chain(more.iter().copied());
-        agentloop(args).config(&config).run()
+        agentloop(args).config(&self.config()).run()
     }
 
     /// Interrupts the server as Ctrl-C does, and returns its exit code.
     pub(crate) fn interrupt(mut self) -> Option<i32> {
-        let id = self.child.id().to_string();
-        let kill = Command::new("kill").args(["-INT", &id]).status();
-        assert!(kill.is_ok_and(|status| status.success()));
+        signal(&self.child, "INT");
         self.child.wait().ok().and_then(|status| status.code())
     }
 }
