@@ -163,34 +163,26 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
     use super::*;
-
-    fn folder(name: &str) -> PathBuf {
-        let folder =
-            std::env::temp_dir().join(format!("agentloop-files-{}-{name}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        folder
-    }
+    use crate::folder::Folder;
 
     #[test]
     fn a_lock_is_exclusive_and_a_lock_file_left_by_a_crash_is_ignored() {
-        let folder = folder("lock");
+        let folder = Folder::new();
         let path = folder.join("talk.json");
         // Left behind by a process that was killed.
-        fs::write(folder.join("talk.json.lock"), "").unwrap();
+        folder.write("talk.json.lock", "");
         let held = Lock::take(&path).unwrap().unwrap();
         assert!(Lock::take(&path).unwrap().is_none());
         drop(held);
         assert!(!folder.join("talk.json.lock").exists());
         assert!(Lock::take(&path).unwrap().is_some());
-        fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn a_symbolic_link_in_place_of_a_lock_is_not_followed() {
-        let folder = folder("link");
+        let folder = Folder::new();
         std::os::unix::fs::symlink(folder.join("target"), folder.join("x.lock")).unwrap();
         assert!(Lock::take(&folder.join("x")).is_err());
         assert!(!folder.join("target").exists());
-        fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -9,6 +9,9 @@ mod context;
 mod extract;
 mod failure;
 mod files;
+#[cfg(test)]
+#[path = "../../agentloop/tests/it/support/folder.rs"]
+mod folder;
 mod gateway_redis;
 mod gateway_store;
 mod input;

@@ -6,10 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -27,6 +26,7 @@ use crate::account::Accounts;
 use crate::key::KeyRing;
 use crate::log::Each;
 use crate::record::Recorder;
+use crate::servers::folder::Folder;
 use crate::state::State;
 use crate::store::{LedgerRow, Outcome, RowFilter, Store};
 use crate::sync::tests::store::{Fault, FaultyStore};
@@ -109,30 +109,11 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// A folder that ends with the test, in memory if possible.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!(
-            "agentloop-law-{}-{}",
-            std::process::id(),
-            NEXT.fetch_add(1, Ordering::Relaxed)
-        );
-        let memory = PathBuf::from("/dev/shm");
-        let folder = if memory.is_dir() { memory } else { std::env::temp_dir() }.join(name);
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
-    /// Returns a copy as it is now.
-    fn copy(&self) -> Self {
-        let copy = Self::new();
-        copy_files(&self.0, &copy.0);
-        copy
-    }
+/// Returns a copy of a folder as it is now.
+fn copy(folder: &Folder) -> Folder {
+    let copy = Folder::in_memory();
+    copy_files(folder.path(), copy.path());
+    copy
 }
 
 fn copy_files(from: &Path, to: &Path) {
@@ -145,12 +126,6 @@ fn copy_files(from: &Path, to: &Path) {
         } else {
             std::fs::copy(&path, &target).unwrap();
         }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -191,7 +166,7 @@ impl World {
         let variable = |_: &str| Some("al-law".to_owned());
         let state = State::new(&client, &settings, KeyRing::default(), &variable).unwrap();
         let store = Arc::clone(&self.store) as Arc<dyn Store>;
-        let accounts = Accounts::open(store, Some(&folder.0), &settings).await.unwrap();
+        let accounts = Accounts::open(store, Some(folder.path()), &settings).await.unwrap();
         accounts.set_configured(state.budgets());
         let (state, recorder) = (Arc::new(state), Arc::new(Each(Vec::new())));
         let mut tasks = JoinSet::new();
@@ -227,7 +202,7 @@ impl World {
                         self.complete.extend(done.unwrap());
                     }
                     // What the tasks do when they are dropped is not in the copy.
-                    return (acts[at + 1..].to_vec(), Some(folder.copy()));
+                    return (acts[at + 1..].to_vec(), Some(copy(&folder)));
                 }
             }
         }
@@ -355,7 +330,7 @@ async fn call(
 
 fn run(mut acts: Vec<Act>) -> Result<(), TestCaseError> {
     let mut world = World::new();
-    let mut folder = Some(Folder::new());
+    let mut folder = Some(Folder::in_memory());
     while let Some(next) = folder.take() {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_time().start_paused(true).build().unwrap();

@@ -1,9 +1,9 @@
 //! What every kind of file has in common. The tests of the stores open each of theirs.
 
 use std::fs;
-use std::path::PathBuf;
 
 use super::*;
+use crate::servers::folder::Folder;
 
 const FORMAT: Format = Format {
     application: 0x414c_7478,
@@ -12,29 +12,11 @@ const FORMAT: Format = Format {
     elsewhere: "choose another file",
 };
 
-/// A folder that is deleted at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("agentloop-open-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn a_file_that_others_create_meanwhile_is_never_taken_for_one_of_another_program() {
-    let folder = Folder::new("snapshot");
+    let folder = Folder::new();
     for round in 0..20 {
-        let path = folder.0.join(format!("{round}.db"));
+        let path = folder.join(format!("{round}.db"));
         std::thread::scope(|scope| {
             let open = || FORMAT.open(&path, BUSY).map(drop);
             let opened: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
@@ -47,8 +29,8 @@ fn a_file_that_others_create_meanwhile_is_never_taken_for_one_of_another_program
 
 #[test]
 fn a_file_of_an_older_version_is_brought_up_to_date_once() {
-    let folder = Folder::new("older");
-    let path = folder.0.join("x.db");
+    let folder = Folder::new();
+    let path = folder.join("x.db");
     let old = Format { migrations: &FORMAT.migrations[..1], ..FORMAT };
     drop(old.open(&path, BUSY).unwrap());
     drop(FORMAT.open(&path, BUSY).unwrap());
@@ -69,8 +51,8 @@ fn a_file_of_another_user_keeps_its_permissions() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let folder = Folder::new("owner");
-    let path = folder.0.join("x.db");
+    let folder = Folder::new();
+    let path = folder.join("x.db");
     let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
     drop(FORMAT.open(&path, BUSY).unwrap());
     fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();

@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "the tests of the library and those over sockets use different parts")]
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
+#[path = "../../../agentloop/tests/it/support/folder.rs"]
+pub(crate) mod folder;
 #[path = "../../../agentloop/tests/it/support/patience.rs"]
 pub(crate) mod patience;
 #[path = "../../../agentloop/tests/it/support/port.rs"]

@@ -9,6 +9,8 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::folder::Folder;
+
 /// What the proxy does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Mode {
@@ -24,7 +26,7 @@ pub(crate) enum Mode {
 
 /// A proxy that listens on a socket in a folder of its own.
 pub(crate) struct Proxy {
-    folder: PathBuf,
+    folder: Folder,
     mode: Arc<watch::Sender<Mode>>,
     task: JoinHandle<()>,
 }
@@ -32,10 +34,8 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// Starts a proxy to a socket. Its own has the same name.
     pub(crate) fn start(server: PathBuf) -> Self {
-        let name = format!("agentloop-proxy-{}-{}", std::process::id(), unique());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        let listener = UnixListener::bind(folder.join(server.file_name().unwrap())).unwrap();
+        let folder = Folder::new();
+        let listener = UnixListener::bind(folder.path().join(server.file_name().unwrap())).unwrap();
         let mode = Arc::new(watch::Sender::new(Mode::Open));
         let modes = Arc::clone(&mode);
         let task = tokio::spawn(async move {
@@ -49,7 +49,7 @@ impl Proxy {
     }
 
     pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     pub(crate) fn set(&self, mode: Mode) {
@@ -60,14 +60,7 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.task.abort();
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
-}
-
-fn unique() -> u32 {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 async fn connect(client: UnixStream, server: PathBuf, modes: watch::Receiver<Mode>) {

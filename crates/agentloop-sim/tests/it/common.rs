@@ -1,5 +1,8 @@
 //! Shared helpers.
 
+#[path = "../../../agentloop/tests/it/support/folder.rs"]
+pub(crate) mod folder;
+
 use agentloop::{AgentLoop, ChatRequest, ChatResponse, ChatStreamEvent, Fold, Result};
 use agentloop_sim::Simulator;
 

@@ -1,7 +1,6 @@
 //! Traffic that is recorded and replayed.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agentloop::middleware::Retry;
 use agentloop::transport::{Body, SendOptions, Transport};
@@ -12,26 +11,23 @@ use agentloop_sim::{MAX_BODY_BYTES, Recording, SimTransport, Simulator};
 use bytes::Bytes;
 use http::{Request, Response};
 
+use crate::common::folder::Folder;
 use crate::common::streamed;
 
 const KEY: &str = "sk-secret-0123456789";
 
 /// A file of this test, which is deleted at its end.
-struct File(PathBuf);
+struct File(PathBuf, Folder);
 
 impl File {
     fn new() -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("agentloop-recording-{}-{number}", std::process::id());
-        Self(std::env::temp_dir().join(name).join("of a test.json"))
+        let folder = Folder::new();
+        Self(folder.join("new/of a test.json"), folder)
     }
 
     fn with(text: &str) -> Self {
-        let file = Self::new();
-        std::fs::create_dir_all(file.0.parent().unwrap()).unwrap();
-        std::fs::write(&file.0, text).unwrap();
-        file
+        let folder = Folder::new();
+        Self(folder.write("of a test.json", text), folder)
     }
 
     fn text(&self) -> String {
@@ -42,12 +38,6 @@ impl File {
 impl AsRef<Path> for File {
     fn as_ref(&self) -> &Path {
         &self.0
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(self.0.parent().unwrap());
     }
 }
 
@@ -299,7 +289,7 @@ async fn a_request_that_is_nested_deeply_can_be_replayed() {
 #[test]
 fn a_pipe_or_a_folder_instead_of_a_file_is_an_error_at_once() {
     let file = File::with("");
-    let folder = file.0.parent().unwrap();
+    let folder = file.1.path();
     let pipe = folder.join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for path in [&pipe, folder] {

@@ -1,11 +1,10 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 
 use super::*;
 use crate::failure::Failure;
+use crate::folder::Folder;
 
 fn rows(text: &str, format: Format) -> Result<Vec<Value>, String> {
     let source = Source::of_bytes(text.as_bytes(), format);
@@ -21,24 +20,16 @@ fn message(failure: Failure) -> String {
     }
 }
 
-struct File(PathBuf);
+/// A file in a folder of its own.
+struct File(Folder);
 
 impl File {
-    fn new(name: &str, text: &str) -> Self {
-        let name = format!("agentloop-batch-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::write(&path, text).unwrap();
-        Self(path)
+    fn new(text: &str) -> Self {
+        Self(Folder::with([("out.jsonl", text)]))
     }
 
     fn text(&self) -> String {
-        std::fs::read_to_string(&self.0).unwrap()
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        self.0.read("out.jsonl").unwrap()
     }
 }
 
@@ -47,7 +38,7 @@ fn line(index: u64) -> String {
 }
 
 fn open(file: &File, resume: bool, in_order: bool) -> Result<(Results, Done), Failure> {
-    Results::to_file(&file.0, resume, in_order, &mut |_| Ok(true))
+    Results::to_file(&file.0.join("out.jsonl"), resume, in_order, &mut |_| Ok(true))
 }
 
 fn order(file: &File) -> Vec<u64> {
@@ -112,7 +103,7 @@ fn texts_are_rows_as_they_are() {
 
 #[test]
 fn results_in_order_wait_for_earlier_rows_and_none_is_lost() {
-    let file = File::new("order", "");
+    let file = File::new("");
     let (mut results, _) = open(&file, false, true).unwrap();
     results.write(1, line(1)).unwrap();
     assert_eq!((results.waiting().0, file.text()), (1, String::new()));
@@ -125,7 +116,7 @@ fn results_in_order_wait_for_earlier_rows_and_none_is_lost() {
 
 #[test]
 fn the_lines_of_a_file_that_was_continued_are_put_in_order() {
-    let file = File::new("sort", "");
+    let file = File::new("");
     let (mut results, _) = open(&file, false, true).unwrap();
     results.write(0, r#"{"index":0,"hash":"h0","error":{}}"#.to_owned()).unwrap();
     results.write(2, line(2)).unwrap();
@@ -145,7 +136,7 @@ fn the_lines_of_a_file_that_was_continued_are_put_in_order() {
 #[test]
 fn resuming_skips_finished_rows_retries_failed_ones_and_removes_a_torn_line() {
     let text = "{\"index\":0,\"hash\":\"a\",\"text\":\"x\"}\n{\"index\":1,\"hash\":\"b\",\"error\":{}}\n{\"index\":2,\"ha";
-    let file = File::new("resume", text);
+    let file = File::new(text);
     let (mut results, done) = open(&file, true, false).unwrap();
     assert_eq!(done, Done::from([(0, "a".to_owned())]));
     results.finish(true).unwrap();
@@ -154,7 +145,7 @@ fn resuming_skips_finished_rows_retries_failed_ones_and_removes_a_torn_line() {
 
 #[test]
 fn a_file_of_something_else_is_not_overwritten() {
-    let file = File::new("other", "my notes\n");
+    let file = File::new("my notes\n");
     let exists = open(&file, false, false).unwrap_err();
     assert!(message(exists).ends_with("exists"));
     let other = open(&file, true, false).unwrap_err();
@@ -164,7 +155,7 @@ fn a_file_of_something_else_is_not_overwritten() {
 
 #[test]
 fn two_processes_cannot_write_the_same_file() {
-    let file = File::new("lock", "");
+    let file = File::new("");
     let first = open(&file, true, false).unwrap();
     let second = open(&file, true, false).unwrap_err();
     assert!(message(second).contains("another process"));

@@ -300,17 +300,14 @@ mod tests {
 
     #[test]
     fn an_edit_is_shown_as_a_diff_unless_another_tool_has_its_name() {
-        let folder = std::env::temp_dir().join(format!("agentloop-approve-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("a.txt"), "one\ntwo\n").unwrap();
-        let user = approver(|_, _| Box::pin(std::future::ready(None))).with_root(&folder);
+        let folder = crate::folder::Folder::with([("a.txt", "one\ntwo\n")]);
+        let user = approver(|_, _| Box::pin(std::future::ready(None))).with_root(folder.path());
         let definition = user.edits.as_ref().unwrap().1.clone();
         let arguments = r#"{"path":"a.txt","old_text":"two","new_text":"2"}"#;
         let shown = user.preview(&call("edit_file", &definition, arguments)).unwrap().join("\n");
         assert_eq!(shown, "  a.txt, line 2\n    one\n  - two\n  + 2");
         assert_eq!(user.preview(&call("edit_file", "other", arguments)), None);
         assert_eq!(user.preview(&call("edit_file", &definition, "{}")), None);
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[tokio::test]

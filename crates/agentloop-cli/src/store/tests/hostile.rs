@@ -4,7 +4,7 @@ use agentloop::ChatMessage;
 
 use super::super::NewConversation;
 use super::super::search::FOUND;
-use super::{Folder, begin};
+use super::{begin, new_store};
 
 const HOSTILE: [&str; 9] = [
     "'; DROP TABLE message; --",
@@ -20,8 +20,7 @@ const HOSTILE: [&str; 9] = [
 
 #[test]
 fn hostile_text_is_stored_exactly_and_searched_safely() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (_folder, mut store) = new_store();
     for text in HOSTILE {
         let new = NewConversation { name: None, prompt: text, system: Some(text), model: text };
         let talk = store.begin(&new).unwrap();
@@ -46,8 +45,7 @@ fn hostile_text_is_stored_exactly_and_searched_safely() {
 
 #[test]
 fn the_marks_of_a_search_cannot_be_forged() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (_folder, mut store) = new_store();
     begin(&mut store, "before \u{2}fake\u{3} after");
     let found = store.search("after", 10).unwrap();
     for hit in found {
@@ -58,8 +56,7 @@ fn the_marks_of_a_search_cannot_be_forged() {
 
 #[test]
 fn words_match_whatever_their_case_and_accents_and_a_star_matches_beginnings() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (_folder, mut store) = new_store();
     begin(&mut store, "The Café serves crème brûlée");
     begin(&mut store, "Authentication with tokens");
     let count = |words: &str| store.search(words, 10).unwrap().len();
@@ -73,8 +70,7 @@ fn words_match_whatever_their_case_and_accents_and_a_star_matches_beginnings() {
 
 #[test]
 fn a_text_of_ten_megabytes_is_stored_and_its_beginning_is_searched() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (_folder, mut store) = new_store();
     let text = format!("needle {} haystack", "wörd \u{1b}[31m ".repeat(900_000));
     assert!(text.len() > 9_000_000);
     let talk = begin(&mut store, &text);

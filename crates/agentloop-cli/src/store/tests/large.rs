@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::super::search;
-use super::Folder;
+use super::new_store;
 
 /// Returns the plan of a statement, one step per line.
 fn plan(store: &super::Store, sql: &str) -> Vec<String> {
@@ -27,8 +27,7 @@ fn scans_a_table(step: &str) -> bool {
 
 #[test]
 fn nothing_scans_the_messages() {
-    let folder = Folder::new();
-    let store = folder.open();
+    let (_folder, store) = new_store();
     let columns = super::super::conversation::COLUMNS;
     let statements = [
         search::sql(),
@@ -59,8 +58,7 @@ fn nothing_scans_the_messages() {
 fn a_hundred_thousand_messages_are_listed_and_searched() {
     const TALKS: usize = 2_000;
     const MESSAGES: usize = 50;
-    let folder = Folder::new();
-    let store = folder.open();
+    let (folder, store) = new_store();
     let started = Instant::now();
     // The same rows as the functions of the store write, but in a few statements: the test is about reading.
     let sql = format!(

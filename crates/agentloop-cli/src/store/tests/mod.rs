@@ -9,25 +9,15 @@ mod sums;
 mod talks;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use agentloop::ChatMessage;
 
 use super::{Conversation, NewConversation, Store};
-
-/// A folder with a file, removed with the test.
-struct Folder(PathBuf);
+use crate::folder::Folder;
 
 impl Folder {
-    fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("agentloop-store-{}-{count}", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-
     fn file(&self) -> PathBuf {
-        self.0.join("data/history.sqlite3")
+        self.join("data/history.sqlite3")
     }
 
     fn open(&self) -> Store {
@@ -35,10 +25,11 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Opens a new store. It is removed with its folder.
+fn new_store() -> (Folder, Store) {
+    let folder = Folder::new();
+    let store = folder.open();
+    (folder, store)
 }
 
 /// Stores a conversation with a prompt.

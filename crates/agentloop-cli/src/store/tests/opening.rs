@@ -5,7 +5,7 @@ use std::fs;
 use rusqlite::Connection;
 
 use super::super::{NewConversation, Store};
-use super::{Folder, begin};
+use super::{Folder, begin, new_store};
 
 #[cfg(unix)]
 #[test]
@@ -61,8 +61,7 @@ fn a_damaged_file_is_reported_with_what_to_do_and_never_deleted() {
 
 #[test]
 fn a_file_that_was_damaged_later_is_reported_by_what_reads_it() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (folder, mut store) = new_store();
     for number in 0..200 {
         begin(&mut store, &format!("prompt {number} {}", "text ".repeat(200)));
     }
@@ -114,8 +113,7 @@ fn many_threads_that_create_the_file_at_once_lose_nothing() {
 
 #[test]
 fn a_full_disk_is_an_error_with_advice_and_what_was_stored_stays() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (_folder, mut store) = new_store();
     begin(&mut store, "before");
     let pages: i64 =
         store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use agentloop::Usd;
 use agentloop::middleware::{CostEntry, CostPeriod};
 
-use super::Folder;
+use super::{Folder, new_store};
 
 fn entry(usd: &str) -> CostEntry {
     let json = serde_json::json!({
@@ -45,8 +45,7 @@ fn costs_of_a_day_a_month_and_all_time_are_added_up() {
 
 #[test]
 fn cached_values_expire_and_make_room_for_others() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (folder, mut store) = new_store();
     let hour = Duration::from_secs(3_600);
     let names = |store: &super::Store| -> Vec<&'static [u8]> {
         let all: [&'static [u8]; 4] = [b"a", b"b", b"c", b"d"];

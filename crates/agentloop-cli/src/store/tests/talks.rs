@@ -8,7 +8,7 @@ use agentloop::{
 };
 
 use super::super::{NewConversation, ResponseRecord, ResponseState, Store};
-use super::{Folder, begin};
+use super::{begin, new_store};
 
 fn texts(store: &Store, word: &str) -> Vec<String> {
     let talk = store.find(word).unwrap();
@@ -17,8 +17,7 @@ fn texts(store: &Store, word: &str) -> Vec<String> {
 
 #[test]
 fn a_conversation_is_found_by_name_identifier_prefix_and_as_the_last_one() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (_folder, mut store) = new_store();
     let first = begin(&mut store, "  First\n prompt of   all ");
     let new = NewConversation {
         name: Some("trip to Rome"),
@@ -49,8 +48,7 @@ fn a_conversation_is_found_by_name_identifier_prefix_and_as_the_last_one() {
 
 #[test]
 fn a_name_belongs_to_one_conversation() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (_folder, mut store) = new_store();
     let (one, two) = (begin(&mut store, "one"), begin(&mut store, "two"));
     store.rename(&one, Some("work")).unwrap();
     let error = store.rename(&two, Some("work")).unwrap_err();
@@ -68,8 +66,7 @@ fn a_name_belongs_to_one_conversation() {
 
 #[test]
 fn every_part_of_a_message_comes_back_exactly() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (_folder, mut store) = new_store();
     let image = format!(
         "data:image/png;base64,{}",
         "iVBORw0KGgo=".to_string().replace('=', "A").repeat(1_000)
@@ -106,8 +103,7 @@ fn every_part_of_a_message_comes_back_exactly() {
 
 #[test]
 fn an_interrupted_response_keeps_its_text_and_a_killed_process_leaves_its_prompt() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (folder, mut store) = new_store();
     let talk =
         store.begin(&NewConversation { prompt: "Q", model: "m", ..Default::default() }).unwrap();
     let place =
@@ -146,8 +142,7 @@ fn an_interrupted_response_keeps_its_text_and_a_killed_process_leaves_its_prompt
 
 #[test]
 fn a_complete_response_keeps_its_cost_and_the_conversation_adds_up() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (_folder, mut store) = new_store();
     let talk = begin(&mut store, "Q");
     let mut response = ChatResponse::from_parts("openai/gpt-5", ["A"]);
     response.cost = Some(agentloop::Cost::from_provider("0.000000000003".parse().unwrap()));
@@ -166,8 +161,7 @@ fn a_complete_response_keeps_its_cost_and_the_conversation_adds_up() {
 
 #[test]
 fn deleted_text_is_no_longer_in_the_file() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (folder, mut store) = new_store();
     let kept = begin(&mut store, "kept words");
     let mut doomed = Vec::new();
     for number in 0..50 {
@@ -198,8 +192,7 @@ fn deleted_text_is_no_longer_in_the_file() {
 
 #[test]
 fn a_url_of_media_loses_its_password() {
-    let folder = Folder::new();
-    let mut store = folder.open();
+    let (_folder, mut store) = new_store();
     let talk = begin(&mut store, "Look");
     let url = "https://me:hush-password@example.com/a@b.png?x=1";
     let message = ChatMessage::user(vec![ContentPart::image_url(url), ContentPart::text("see it")]);

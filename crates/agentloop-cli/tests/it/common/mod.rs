@@ -1,5 +1,6 @@
 //! Runs the binary in an environment without keys and without a configuration.
 
+#[path = "../../../../agentloop/tests/it/support/folder.rs"]
 pub(crate) mod folder;
 #[cfg(unix)]
 pub(crate) mod gateway;

@@ -5,26 +5,23 @@ mod hostile;
 mod law;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentloop::Usd;
 
 use super::*;
+use crate::servers::folder::Folder as Place;
 use crate::store::Outcome;
 
 /// A folder that is deleted at the end.
-pub(super) struct Folder(pub(super) PathBuf);
+pub(super) struct Folder(
+    pub(super) PathBuf,
+    #[expect(dead_code, reason = "it is deleted at the end")] Place,
+);
 
 impl Folder {
     pub(super) fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("agentloop-journal-{}-{number}", std::process::id());
-        // In memory if possible: the properties flush thousands of times.
-        let memory = PathBuf::from("/dev/shm");
-        let folder = if memory.is_dir() { memory } else { std::env::temp_dir() }.join(name);
-        let _ = fs::remove_dir_all(&folder);
-        Self(folder)
+        let place = Place::in_memory();
+        Self(place.join("journal"), place)
     }
 
     pub(super) fn open(&self) -> Journal {
@@ -40,12 +37,6 @@ impl Folder {
             .collect();
         files.sort();
         files
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

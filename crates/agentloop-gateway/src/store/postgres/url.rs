@@ -190,10 +190,9 @@ mod tests {
     fn a_file_of_certificates_must_have_some() {
         let error = read("postgres://u:p@h/d?sslrootcert=%2Fno%2Fsuch").err();
         assert!(error.is_some_and(|error| error.to_string().contains("/no/such")));
-        let path = std::env::temp_dir().join(format!("agentloop-roots-{}", std::process::id()));
-        std::fs::write(&path, "nothing").unwrap_or_else(|e| panic!("{e}"));
+        let folder = crate::servers::folder::Folder::new();
+        let path = folder.write("roots.pem", "nothing");
         let error = read(&format!("postgres://u:p@h/d?sslrootcert={}", path.display())).err();
-        let _ = std::fs::remove_file(&path);
         assert!(error.is_some_and(|error| error.to_string().contains("no certificate")));
     }
 }

@@ -8,21 +8,21 @@ use agentloop::ErrorKind;
 use rusqlite::Connection;
 
 use super::*;
+use crate::servers::folder::Folder;
 use crate::store::conformance::{self, key, row};
 use crate::store::{By, Outcome, UsageQuery};
 
-/// A folder that is deleted at the end.
-struct Folder {
+/// A folder that the store creates, below one that is deleted at the end.
+struct Place {
     path: PathBuf,
+    _folder: Folder,
     count: AtomicU32,
 }
 
-impl Folder {
+impl Place {
     fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("agentloop-sqlite-{}-{count}", std::process::id());
-        Self { path: std::env::temp_dir().join(name), count: AtomicU32::new(0) }
+        let folder = Folder::new();
+        Self { path: folder.join("data"), _folder: folder, count: AtomicU32::new(0) }
     }
 
     fn file(&self) -> PathBuf {
@@ -43,27 +43,21 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
-}
-
 #[tokio::test]
 async fn the_file_keeps_all_laws() {
-    let folder = Folder::new();
+    let folder = Place::new();
     conformance::keeps_all_laws(async || folder.open_new()).await;
 }
 
 #[test]
 fn the_file_agrees_with_memory() {
-    let folder = Folder::new();
+    let folder = Place::new();
     conformance::agrees_with_memory(24, async || folder.open_new());
 }
 
 #[tokio::test]
 async fn a_file_of_the_first_version_is_read_and_brought_up_to_date() {
-    let folder = Folder::new();
+    let folder = Place::new();
     folder.make(include_str!("fixtures/v1.sql"));
     let store = SqliteStore::open(folder.file()).unwrap();
     let table = store.load_keys().await.unwrap();
@@ -101,14 +95,14 @@ async fn files_that_cannot_be_used_are_refused_and_left_as_they_are() {
         ("PRAGMA application_id = 77; PRAGMA user_version = 1;", "another program"),
         ("CREATE TABLE mine (x);", "another program"),
     ] {
-        let folder = Folder::new();
+        let folder = Place::new();
         let before = folder.make(statements);
         let error = SqliteStore::open(folder.file()).unwrap_err();
         assert!(error.to_string().contains(words), "{statements}: {error}");
         assert!(error.hint().is_some() && error.kind() == ErrorKind::Config, "{error:?}");
         assert_eq!(std::fs::read(folder.file()).unwrap(), before, "{statements}");
     }
-    let folder = Folder::new();
+    let folder = Place::new();
     std::fs::create_dir_all(&folder.path).unwrap();
     let text = "not a database ".repeat(1_000);
     std::fs::write(folder.file(), &text).unwrap();
@@ -116,7 +110,7 @@ async fn files_that_cannot_be_used_are_refused_and_left_as_they_are() {
     assert!(error.hint().unwrap_or_default().contains("left as it is"), "{error:?}");
     assert_eq!(std::fs::read_to_string(folder.file()).unwrap(), text);
     // A folder cannot be made below a file, and a folder is not a file.
-    for path in [folder.file().join("below").join("gateway.db"), folder.path.clone()] {
+    for path in [folder.file().join("below").join("gateway.db"), folder.path] {
         let error = SqliteStore::open(path).unwrap_err();
         assert!(error.hint().unwrap_or_default().contains("permissions"), "{error:?}");
     }
@@ -126,7 +120,7 @@ async fn files_that_cannot_be_used_are_refused_and_left_as_they_are() {
 #[tokio::test]
 async fn only_the_user_can_read_the_files() {
     use std::os::unix::fs::PermissionsExt as _;
-    let folder = Folder::new();
+    let folder = Place::new();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let store = SqliteStore::open(folder.file()).unwrap();
     store.append(vec![row("1", 1)].into()).await.unwrap();
@@ -143,7 +137,7 @@ async fn only_the_user_can_read_the_files() {
 
 #[tokio::test]
 async fn a_damaged_file_is_reported_and_not_written_to() {
-    let folder = Folder::new();
+    let folder = Place::new();
     let store = SqliteStore::open(folder.file()).unwrap();
     let rows: Vec<LedgerRow> = (0..2_000).map(|n| row(&format!("{n:06}"), n)).collect();
     store.append(rows.into()).await.unwrap();
@@ -164,7 +158,7 @@ async fn a_damaged_file_is_reported_and_not_written_to() {
 
 #[tokio::test]
 async fn a_full_disk_is_reported_and_nothing_is_damaged() {
-    let folder = Folder::new();
+    let folder = Place::new();
     let store = SqliteStore::open(folder.file()).unwrap();
     store.append(vec![row("before", 1)].into()).await.unwrap();
     let limit = |pages: i64| {
@@ -198,7 +192,7 @@ async fn a_full_disk_is_reported_and_nothing_is_damaged() {
 
 #[tokio::test]
 async fn a_file_that_another_process_locks_is_reported_until_it_is_released() {
-    let folder = Folder::new();
+    let folder = Place::new();
     let store = SqliteStore::open_within(folder.file().into(), Duration::from_millis(1)).unwrap();
     let other = Connection::open(folder.file()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -213,7 +207,7 @@ async fn a_file_that_another_process_locks_is_reported_until_it_is_released() {
 
 #[tokio::test]
 async fn a_long_query_delays_neither_writes_nor_looks_at_the_keys() {
-    let folder = Folder::new();
+    let folder = Place::new();
     let store = folder.open_new();
     let (begin, began) = tokio::sync::oneshot::channel();
     let (end, ended) = mpsc::channel::<()>();
@@ -235,7 +229,7 @@ async fn a_long_query_delays_neither_writes_nor_looks_at_the_keys() {
 
 #[tokio::test]
 async fn an_operation_that_fails_alone_leaves_nothing() {
-    let folder = Folder::new();
+    let folder = Place::new();
     let store = folder.open_new();
     let failed = store.writer.run(|connection| {
         connection.execute("INSERT INTO team (name, settings) VALUES ('half', '{}')", [])?;
@@ -250,7 +244,7 @@ async fn an_operation_that_fails_alone_leaves_nothing() {
 
 #[tokio::test]
 async fn operations_that_wait_are_one_commit_and_fail_by_themselves() {
-    let folder = Folder::new();
+    let folder = Place::new();
     let store = folder.open_new();
     let log = || std::fs::read(format!("{}-wal", store.path.display())).unwrap();
     let (end, ended) = mpsc::channel::<()>();
@@ -280,7 +274,7 @@ async fn operations_that_wait_are_one_commit_and_fail_by_themselves() {
 
 #[test]
 fn processes_that_create_the_file_at_the_same_time_agree() {
-    let folder = Folder::new();
+    let folder = Place::new();
     std::thread::scope(|scope| {
         for number in 0..8 {
             let path = folder.file();
@@ -298,7 +292,7 @@ fn processes_that_create_the_file_at_the_same_time_agree() {
 
 #[tokio::test]
 async fn what_another_process_changes_is_seen() {
-    let folder = Folder::new();
+    let folder = Place::new();
     let (one, other) =
         (SqliteStore::open(folder.file()).unwrap(), SqliteStore::open(folder.file()).unwrap());
     let before = other.keys_version().await.unwrap();

@@ -3,7 +3,6 @@
 mod books;
 pub(crate) mod store;
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::time::sleep;
@@ -11,6 +10,7 @@ use tokio::time::sleep;
 use self::books::FakeBooks;
 use self::store::{Fault, FaultyStore};
 use super::*;
+use crate::servers::folder::Folder;
 use crate::store::{KeyRecord, MemoryStore, TeamRecord};
 
 struct Stage {
@@ -59,26 +59,6 @@ fn key(name: &str) -> KeyRecord {
 
 fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
-}
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("agentloop-sync-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -135,14 +115,14 @@ async fn a_graceful_end_stores_everything_and_a_late_one_leaves_it_in_the_journa
 
     let folder = Folder::new();
     let mut stage = Stage::new();
-    stage.journal = Journal::open(&folder.0).unwrap();
+    stage.journal = Journal::open(folder.path()).unwrap();
     let tasks = stage.start().await;
     stage.store.set_append(Some(Fault::Hang));
     stage.settle(0..10);
     assert!(!tasks.close(seconds(5)).await);
     drop(stage);
     let mut stage = Stage::new();
-    stage.journal = Journal::open(&folder.0).unwrap();
+    stage.journal = Journal::open(folder.path()).unwrap();
     let tasks = stage.start().await;
     assert_eq!(stage.books.unstored(), 10);
     assert!(tasks.close(seconds(5)).await);
@@ -233,7 +213,7 @@ async fn sums_are_read_again_after_a_failure_that_may_have_stored_rows() {
 #[tokio::test(start_paused = true)]
 async fn the_gateway_starts_with_the_copy_of_keys_and_sums_while_the_store_is_away() {
     let folder = Folder::new();
-    let path = folder.0.join("keys.json");
+    let path = folder.join("keys.json");
     let mut stage = Stage::new();
     stage.settings.snapshot = Some(path.clone());
     stage.settings.is_shared = true;
@@ -278,7 +258,7 @@ fn saved_with(name: &str) -> Vec<u8> {
 #[tokio::test(start_paused = true)]
 async fn a_damaged_copy_of_the_keys_is_not_used() {
     let folder = Folder::new();
-    let path = folder.0.join("keys.json");
+    let path = folder.join("keys.json");
     let whole = saved_with("a");
     let mut texts: Vec<Vec<u8>> = vec![Vec::new(), b"[]".to_vec(), b"\xff\xfe".to_vec()];
     texts.extend((1..whole.len()).step_by(7).map(|length| whole[..length].to_vec()));
@@ -298,12 +278,12 @@ async fn a_damaged_copy_of_the_keys_is_not_used() {
 async fn only_the_user_can_read_the_copy() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new();
-    let path = folder.0.join("keys.json");
+    let path = folder.join("keys.json");
     let snapshot = snapshot::Snapshot::default();
     snapshot::save(&path, &snapshot).unwrap();
     snapshot::save(&path, &snapshot).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,48 +1,26 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs;
-use std::path::PathBuf;
 
-use super::Root;
 use super::edit::{apply, edit};
 use super::search::{Search, find};
-
-/// A folder that contains a secret and the folder `in`, which the tools may use.
-struct Place(PathBuf);
+use super::tests::Place;
 
 impl Place {
-    fn new(name: &str) -> Self {
-        let place =
-            std::env::temp_dir().join(format!("agentloop-edit-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&place);
-        fs::create_dir_all(place.join("in/sub")).unwrap();
-        fs::write(place.join("secret.txt"), "secret").unwrap();
-        fs::write(place.join("in/a.txt"), "one\ntwo\ntwo too\n").unwrap();
-        Self(place)
-    }
-
-    fn root(&self) -> Root {
-        Root::open(&self.0.join("in")).unwrap()
-    }
-
     fn edit(&self, path: &str, old: &str, new: &str) -> Result<String, String> {
         apply(&self.root(), &edit(path, old, new)).map_err(|error| error.message().to_owned())
     }
 
     fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.0.join(path)).unwrap()
+        self.0.read(path).unwrap()
     }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+const LINES: &str = "one\ntwo\ntwo too\n";
 
 #[test]
 fn one_passage_is_replaced_and_nothing_else() {
-    let place = Place::new("replace");
+    let place = Place::new(LINES);
     assert_eq!(place.edit("a.txt", "two too", "three").unwrap(), "edited `a.txt`");
     assert_eq!(place.read("in/a.txt"), "one\ntwo\nthree\n");
     assert_eq!(fs::read_dir(place.0.join("in")).unwrap().count(), 2, "no temporary file is left");
@@ -50,7 +28,7 @@ fn one_passage_is_replaced_and_nothing_else() {
 
 #[test]
 fn a_passage_must_occur_exactly_once() {
-    let place = Place::new("once");
+    let place = Place::new(LINES);
     assert!(place.edit("a.txt", "two", "x").unwrap_err().contains("occurs 2 times"));
     assert!(place.edit("a.txt", "four", "x").unwrap_err().contains("does not occur"));
     assert!(place.edit("none.txt", "x", "y").unwrap_err().contains("does not exist"));
@@ -59,7 +37,7 @@ fn a_passage_must_occur_exactly_once() {
 
 #[test]
 fn a_new_file_is_created_with_its_folders_and_an_existing_one_is_kept() {
-    let place = Place::new("create");
+    let place = Place::new(LINES);
     assert_eq!(place.edit("new/deep/b.txt", "", "text").unwrap(), "created `new/deep/b.txt`");
     assert_eq!(place.read("in/new/deep/b.txt"), "text");
     assert!(place.edit("a.txt", "", "text").unwrap_err().contains("exists"));
@@ -68,7 +46,7 @@ fn a_new_file_is_created_with_its_folders_and_an_existing_one_is_kept() {
 
 #[test]
 fn nothing_outside_the_folder_is_changed() {
-    let place = Place::new("outside");
+    let place = Place::new(LINES);
     for path in ["../secret.txt", "sub/../../secret.txt", "/etc/hosts", "../new.txt", "sub/../../x"]
     {
         let error = place.edit(path, "secret", "x").unwrap_err();
@@ -85,10 +63,10 @@ fn nothing_outside_the_folder_is_changed() {
 #[cfg(unix)]
 #[test]
 fn links_that_lead_out_of_the_folder_are_not_followed() {
-    let place = Place::new("links");
+    let place = Place::new(LINES);
     let inside = place.0.join("in");
     std::os::unix::fs::symlink(place.0.join("secret.txt"), inside.join("link.txt")).unwrap();
-    std::os::unix::fs::symlink(&place.0, inside.join("up")).unwrap();
+    std::os::unix::fs::symlink(place.0.path(), inside.join("up")).unwrap();
     std::os::unix::fs::symlink(place.0.join("nowhere"), inside.join("dangling")).unwrap();
     for (path, old) in
         [("link.txt", "secret"), ("up/secret.txt", "secret"), ("up/new.txt", ""), ("dangling", "")]
@@ -103,7 +81,7 @@ fn links_that_lead_out_of_the_folder_are_not_followed() {
 #[test]
 fn an_edit_keeps_the_permissions_of_the_file() {
     use std::os::unix::fs::PermissionsExt as _;
-    let place = Place::new("mode");
+    let place = Place::new(LINES);
     let path = place.0.join("in/a.txt");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     place.edit("a.txt", "one", "1").unwrap();
@@ -112,11 +90,11 @@ fn an_edit_keeps_the_permissions_of_the_file() {
 
 #[test]
 fn a_search_finds_lines_with_their_numbers() {
-    let place = Place::new("search");
-    fs::write(place.0.join("in/sub/b.txt"), "Two\n").unwrap();
-    fs::write(place.0.join("in/binary"), b"two\0").unwrap();
-    fs::write(place.0.join("in/.gitignore"), "ignored.txt\n").unwrap();
-    fs::write(place.0.join("in/ignored.txt"), "two\n").unwrap();
+    let place = Place::new(LINES);
+    place.0.write("in/sub/b.txt", "Two\n");
+    place.0.write("in/binary", b"two\0");
+    place.0.write("in/.gitignore", "ignored.txt\n");
+    place.0.write("in/ignored.txt", "two\n");
     let search = |text: &str, path: Option<&str>, ignore_case| {
         let search = Search { text: text.to_owned(), path: path.map(str::to_owned), ignore_case };
         find(&place.root(), &search).map_err(|error| error.message().to_owned())
@@ -130,9 +108,9 @@ fn a_search_finds_lines_with_their_numbers() {
 
 #[test]
 fn a_search_with_many_matches_is_cut() {
-    let place = Place::new("many");
-    fs::write(place.0.join("in/many.txt"), "match\n".repeat(10_000)).unwrap();
-    fs::write(place.0.join("in/z.txt"), format!("match{}", "x".repeat(100_000))).unwrap();
+    let place = Place::new(LINES);
+    place.0.write("in/many.txt", "match\n".repeat(10_000));
+    place.0.write("in/z.txt", format!("match{}", "x".repeat(100_000)));
     let search = Search { text: "match".to_owned(), path: None, ignore_case: false };
     let found = find(&place.root(), &search).unwrap();
     assert_eq!(found.lines().count(), 201);

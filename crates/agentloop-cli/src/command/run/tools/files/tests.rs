@@ -1,37 +1,26 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::Root;
 use super::list::{MAX_ENTRIES, list};
 use super::read::{Asked, MAX_BYTES, read};
+use crate::folder::Folder;
 
-/// A folder that contains a secret and the folder `in`, which the tools may read.
-struct Place(PathBuf);
+/// A folder that contains a secret and the folder `in`, which the tools may use.
+pub(super) struct Place(pub(super) Folder);
 
 impl Place {
-    fn new(name: &str) -> Self {
-        let place =
-            std::env::temp_dir().join(format!("agentloop-run-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&place);
-        std::fs::create_dir_all(place.join("in/sub")).unwrap();
-        std::fs::write(place.join("secret.txt"), "secret").unwrap();
-        std::fs::write(place.join("in/a.txt"), "one\ntwo\nthree\n").unwrap();
-        Self(place)
+    pub(super) fn new(text: &str) -> Self {
+        let folder = Folder::with([("secret.txt", "secret"), ("in/a.txt", text)]);
+        std::fs::create_dir(folder.join("in/sub")).unwrap();
+        Self(folder)
     }
 
-    fn root(&self) -> Root {
+    pub(super) fn root(&self) -> Root {
         Root::open(&self.0.join("in")).unwrap()
     }
-
-    fn write(&self, path: &str, bytes: &[u8]) {
-        std::fs::write(self.0.join("in").join(path), bytes).unwrap();
-    }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+const LINES: &str = "one\ntwo\nthree\n";
 
 fn text(root: &Root, path: &str) -> Result<String, String> {
     let asked = Asked { path: path.to_owned(), from_line: None, to_line: None };
@@ -40,9 +29,9 @@ fn text(root: &Root, path: &str) -> Result<String, String> {
 
 #[test]
 fn a_file_is_read_by_its_path_within_the_folder() {
-    let place = Place::new("read");
+    let place = Place::new(LINES);
     let root = place.root();
-    let whole = place.0.canonicalize().unwrap().join("in/a.txt");
+    let whole = place.0.path().canonicalize().unwrap().join("in/a.txt");
     for path in ["a.txt", "./sub/../a.txt", whole.to_str().unwrap()] {
         assert_eq!(text(&root, path).unwrap(), "one\ntwo\nthree\n", "{path}");
     }
@@ -50,9 +39,9 @@ fn a_file_is_read_by_its_path_within_the_folder() {
 
 #[test]
 fn paths_outside_the_folder_are_refused_whether_they_exist_or_not() {
-    let place = Place::new("out");
+    let place = Place::new(LINES);
     let root = place.root();
-    let whole = place.0.canonicalize().unwrap().join("secret.txt");
+    let whole = place.0.path().canonicalize().unwrap().join("secret.txt");
     for path in ["../secret.txt", "sub/../../secret.txt", "../nothing", "/etc/passwd", "/nothing"] {
         assert_eq!(text(&root, path).unwrap_err(), format!("`{path}` is outside the folder"));
     }
@@ -64,7 +53,7 @@ fn paths_outside_the_folder_are_refused_whether_they_exist_or_not() {
 #[test]
 fn links_to_places_outside_are_refused_and_others_are_followed() {
     use std::os::unix::fs::symlink;
-    let place = Place::new("links");
+    let place = Place::new(LINES);
     let within = place.0.join("in");
     symlink("../secret.txt", within.join("out.txt")).unwrap();
     symlink("..", within.join("up")).unwrap();
@@ -82,7 +71,7 @@ fn links_to_places_outside_are_refused_and_others_are_followed() {
 
 #[test]
 fn selected_lines_are_returned_with_their_numbers() {
-    let place = Place::new("lines");
+    let place = Place::new(LINES);
     let root = place.root();
     let lines = |from, to| {
         let asked = Asked { path: "a.txt".to_owned(), from_line: from, to_line: to };
@@ -97,10 +86,10 @@ fn selected_lines_are_returned_with_their_numbers() {
 
 #[test]
 fn the_error_states_why_a_file_cannot_be_read() {
-    let place = Place::new("kinds");
-    place.write("picture", b"\x89PNG\xff");
-    place.write("zeros", b"a\0b");
-    place.write("empty", b"");
+    let place = Place::new(LINES);
+    place.0.write("in/picture", b"\x89PNG\xff");
+    place.0.write("in/zeros", b"a\0b");
+    place.0.write("in/empty", b"");
     let large = std::fs::File::create(place.0.join("in/large")).unwrap();
     large.set_len(MAX_BYTES + 1).unwrap();
     let root = place.root();
@@ -120,9 +109,9 @@ fn the_error_states_why_a_file_cannot_be_read() {
 
 #[test]
 fn a_long_list_is_truncated_and_reports_the_rest() {
-    let place = Place::new("long");
+    let place = Place::new(LINES);
     for number in 0..MAX_ENTRIES {
-        place.write(&format!("{number:05}"), b"");
+        place.0.write(format!("in/{number:05}"), "");
     }
     let listed = list(&place.root(), "").unwrap();
     assert_eq!(listed.lines().count(), MAX_ENTRIES + 1);
@@ -134,6 +123,6 @@ fn a_long_list_is_truncated_and_reports_the_rest() {
 #[test]
 fn a_root_that_is_not_a_folder_is_refused() {
     assert!(Root::open(Path::new("/nowhere/at/all")).is_err());
-    let place = Place::new("root");
+    let place = Place::new(LINES);
     assert!(Root::open(&place.0.join("secret.txt")).is_err());
 }
