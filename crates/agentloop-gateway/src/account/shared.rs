@@ -154,9 +154,9 @@ mod tests {
     use std::sync::Mutex;
     use std::time::Duration;
 
-    use agentloop::{BoxFuture, GatewayLedger, ModelData};
+    use agentloop::{BoxFuture, GatewayLedger};
 
-    use super::super::{Estimate, Origin};
+    use super::super::tests;
     use super::*;
     use crate::cluster::Ends;
     use crate::store::KeyRecord;
@@ -246,20 +246,8 @@ mod tests {
     }
 
     async fn reserve(accounts: &Accounts, pass: &Arc<Pass>) -> Result<super::super::Hold, Error> {
-        let origin = Origin {
-            request: "req_1",
-            api: Protocol::OpenAiChat,
-            call: "chat",
-            model: "lab/m",
-            tags: &[],
-            provider: "lab",
-            served: "m",
-        };
-        let prices = r#"{"id":"m","prices":[{"per_million":{"input":"1","output":"1"}}]}"#;
-        let model: Arc<ModelData> = Arc::new(serde_json::from_str(prices).unwrap());
-        let estimate = Estimate { prompt: 1_000, limit: Some(1_000), choices: 1, tier: None };
-        let settings = GatewayLedger::default();
-        accounts.reserve(pass, origin, Some(&model), &estimate, &settings).await
+        let (model, settings) = (tests::model("1", "1"), GatewayLedger::default());
+        tests::reserve(accounts, pass, Some(&model), (1_000, 1_000), &settings).await
     }
 
     #[tokio::test]

@@ -27,6 +27,34 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
+/// Returns a model whose tokens have these prices by the million.
+pub(crate) fn model(input: &str, output: &str) -> Arc<ModelData> {
+    let prices = format!(r#"{{"input":"{input}","output":"{output}"}}"#);
+    let model = format!(r#"{{"id":"m","prices":[{{"per_million":{prices}}}]}}"#);
+    Arc::new(serde_json::from_str(&model).unwrap())
+}
+
+/// Reserves what a call with a prompt and a response of so many tokens may cost.
+pub(crate) async fn reserve(
+    accounts: &Accounts,
+    pass: &Arc<Pass>,
+    model: Option<&Arc<ModelData>>,
+    (prompt, response): (u64, u64),
+    settings: &GatewayLedger,
+) -> Result<Hold, Error> {
+    let origin = Origin {
+        request: "req_1",
+        api: Protocol::OpenAiChat,
+        call: "chat",
+        model: "lab/m",
+        tags: &[],
+        provider: "lab",
+        served: "m",
+    };
+    let estimate = Estimate { prompt, limit: Some(response), choices: 1, tier: None };
+    accounts.reserve(pass, origin, model, &estimate, settings).await
+}
+
 struct Stage {
     accounts: Accounts,
     clock: Arc<AtomicU64>,
@@ -41,8 +69,7 @@ impl Stage {
         let keep = Keep::List(Mutex::default());
         let accounts = Accounts::new("n1", keep, Box::new(read));
         // A millionth of a dollar for a token of the prompt, and two for one of the response.
-        let prices = r#"{"id":"m","prices":[{"per_million":{"input":"1","output":"2"}}]}"#;
-        Self { accounts, clock, model: Arc::new(serde_json::from_str(prices).unwrap()) }
+        Self { accounts, clock, model: model("1", "2") }
     }
 
     fn advance(&self, time: Duration) {
@@ -77,17 +104,7 @@ impl Stage {
         model: Option<&Arc<ModelData>>,
         settings: &GatewayLedger,
     ) -> Result<Hold, Error> {
-        let origin = Origin {
-            request: "req_1",
-            api: Protocol::OpenAiChat,
-            call: "chat",
-            model: "lab/m",
-            tags: &[],
-            provider: "lab",
-            served: "m",
-        };
-        let estimate = Estimate { prompt, limit: Some(response), choices: 1, tier: None };
-        now(self.accounts.reserve(pass, origin, model, &estimate, settings))
+        now(reserve(&self.accounts, pass, model, (prompt, response), settings))
     }
 }
 
@@ -195,22 +212,19 @@ fn rows_say_what_is_known_and_what_is_estimated() {
     drop(reserve());
     reserve().fail(&Error::new(ErrorKind::Timeout, "it took too long"));
     reserve().fail(&Error::new(ErrorKind::Server, "no").with_status(500));
-    let shown: Vec<(&str, bool, u64, u64, String)> = Vec::new();
     let rows = stage.rows();
-    let shown = rows.iter().fold(shown, |mut shown, row| {
-        let usd = row.usd.unwrap().to_string();
+    let shown = rows.iter().map(|row| {
         let tokens = (row.prompt_tokens, row.completion_tokens);
-        shown.push((row.outcome.as_str(), row.estimated, tokens.0, tokens.1, usd));
-        shown
+        (row.outcome.as_str(), row.estimated, tokens, row.usd.unwrap())
     });
     let expected = [
-        ("complete", false, 900, 100, "0.0011"),
-        ("failed", true, 900, 200, "0.0013"),
-        ("complete", true, 1_000, 101, "0.001202"),
-        ("cancelled", true, 1_000, 0, "0.001"),
-        ("failed", true, 1_000, 0, "0.001"),
+        ("complete", false, (900, 100), usd("0.0011")),
+        ("failed", true, (900, 200), usd("0.0013")),
+        ("complete", true, (1_000, 101), usd("0.001202")),
+        ("cancelled", true, (1_000, 0), usd("0.001")),
+        ("failed", true, (1_000, 0), usd("0.001")),
     ];
-    assert_eq!(shown, expected.map(|row| (row.0, row.1, row.2, row.3, row.4.to_owned())));
+    assert_eq!(shown.collect::<Vec<_>>(), expected);
     assert!(rows.iter().all(|row| row.reserved == usd("0.002") && row.price.is_some()));
     let ids: std::collections::BTreeSet<&str> = rows.iter().map(|row| row.id.as_str()).collect();
     assert_eq!(ids.len(), rows.len());

@@ -21,6 +21,22 @@ fn open(url: &Secret) -> PostgresStore {
     PostgresStore::within(Target::parse(url).unwrap(), PATIENCE, PATIENCE)
 }
 
+/// Returns a server, the URL of a new database and its store, if PostgreSQL is installed.
+fn open_new() -> Option<(&'static PostgresServer, Secret, PostgresStore)> {
+    let server = PostgresServer::shared()?;
+    let url = server.database();
+    let store = open(&url);
+    Some((server, url, store))
+}
+
+/// Returns a proxy to a server, and the URL of a new database through it.
+fn behind_proxy() -> Option<(Proxy, Secret)> {
+    let server = PostgresServer::shared()?;
+    let proxy = Proxy::start(server.socket());
+    let url = PostgresServer::url_at(proxy.folder(), database_of(&server.database()));
+    Some((proxy, url))
+}
+
 fn database_of(url: &Secret) -> &str {
     url.expose().rsplit('/').next().unwrap()
 }
@@ -171,8 +187,7 @@ async fn changes_of_keys_by_several_clients_wait_for_each_other() {
 
 #[tokio::test]
 async fn commits_are_on_disk_although_the_server_would_not_wait() {
-    let Some(server) = PostgresServer::shared() else { return };
-    let store = open(&server.database());
+    let Some((_, _, store)) = open_new() else { return };
     let shown = async |session: &mut pool::Session| {
         let row = session.client.query_one("SHOW synchronous_commit", &[]).await?;
         Ok(Ok(row.try_get::<_, String>(0)?))
@@ -182,9 +197,7 @@ async fn commits_are_on_disk_although_the_server_would_not_wait() {
 
 #[tokio::test]
 async fn a_killed_connection_is_reported_and_the_next_operation_connects() {
-    let Some(server) = PostgresServer::shared() else { return };
-    let url = server.database();
-    let store = open(&url);
+    let Some((_, _, store)) = open_new() else { return };
     store.append(vec![row("a", 1)].into()).await.unwrap();
     let killed = async |session: &mut pool::Session| {
         session.client.execute("SELECT pg_terminate_backend(pg_backend_pid())", &[]).await?;
@@ -215,9 +228,7 @@ async fn a_server_that_stops_and_starts_again_loses_nothing() {
 
 #[tokio::test]
 async fn a_connection_that_the_server_closed_while_it_was_idle_is_not_used() {
-    let Some(server) = PostgresServer::shared() else { return };
-    let url = server.database();
-    let store = open(&url);
+    let Some((server, url, store)) = open_new() else { return };
     store.append(vec![row("a", 1)].into()).await.unwrap();
     // Other tests use the same server: only the connections to this database.
     let database = database_of(&url);
@@ -230,11 +241,7 @@ async fn a_connection_that_the_server_closed_while_it_was_idle_is_not_used() {
 
 #[tokio::test]
 async fn a_server_that_hangs_is_an_error_in_time() {
-    let Some(server) = PostgresServer::shared() else { return };
-    let url = server.database();
-    let database = database_of(&url);
-    let proxy = Proxy::start(server.socket());
-    let url = PostgresServer::url_at(proxy.folder(), database);
+    let Some((proxy, url)) = behind_proxy() else { return };
     open(&url).append(vec![row("a", 1)].into()).await.unwrap();
     let store = open_impatient(&url);
     append(&store, "b", 2).await;
@@ -260,11 +267,8 @@ async fn a_server_that_hangs_is_an_error_in_time() {
 
 #[tokio::test]
 async fn a_slow_server_is_waited_for() {
-    let Some(server) = PostgresServer::shared() else { return };
-    let url = server.database();
-    let database = database_of(&url);
-    let proxy = Proxy::start(server.socket());
-    let store = open(&PostgresServer::url_at(proxy.folder(), database));
+    let Some((proxy, url)) = behind_proxy() else { return };
+    let store = open(&url);
     store.append(vec![row("a", 1)].into()).await.unwrap();
     proxy.set(Mode::Slow(Duration::from_millis(50)));
     store.append(vec![row("b", 2)].into()).await.unwrap();
@@ -278,9 +282,7 @@ async fn a_slow_server_is_waited_for() {
 
 #[tokio::test]
 async fn an_operation_that_is_dropped_leaves_a_clean_connection() {
-    let Some(server) = PostgresServer::shared() else { return };
-    let url = server.database();
-    let store = open(&url);
+    let Some((server, url, store)) = open_new() else { return };
     store.append(vec![row("a", 1)].into()).await.unwrap();
     let sleep = async |session: &mut pool::Session| {
         session.client.execute("SELECT pg_sleep(60)", &[]).await?;

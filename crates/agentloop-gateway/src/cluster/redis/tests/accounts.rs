@@ -1,9 +1,10 @@
 //! The accounts of three gateways.
 
-use agentloop::{GatewayLedger, ModelData, Protocol};
+use agentloop::GatewayLedger;
 
 use super::*;
-use crate::account::{Accounts, End, Estimate, Origin, Pass};
+use crate::account::tests::{model, reserve};
+use crate::account::{Accounts, End, Hold, Pass};
 use crate::store::{KeyRecord, Limits, Outcome};
 
 async fn gateways(server: &RedisServer) -> Vec<Accounts> {
@@ -20,27 +21,13 @@ async fn gateways(server: &RedisServer) -> Vec<Accounts> {
 }
 
 /// Makes a call that reserves 0.02 dollars.
-async fn call(
-    accounts: &Accounts,
-    pass: &Arc<Pass>,
-) -> Result<crate::account::Hold, agentloop::Error> {
-    let origin = Origin {
-        request: "req_1",
-        api: Protocol::OpenAiChat,
-        call: "chat",
-        model: "lab/m",
-        tags: &[],
-        provider: "lab",
-        served: "m",
-    };
-    let prices = r#"{"id":"m","prices":[{"per_million":{"input":"10","output":"10"}}]}"#;
-    let model: Arc<ModelData> = Arc::new(serde_json::from_str(prices).unwrap());
-    let estimate = Estimate { prompt: 1_000, limit: Some(1_000), choices: 1, tier: None };
-    accounts.reserve(pass, origin, Some(&model), &estimate, &GatewayLedger::default()).await
+async fn call(accounts: &Accounts, pass: &Arc<Pass>) -> Result<Hold, agentloop::Error> {
+    let (model, settings) = (model("10", "10"), GatewayLedger::default());
+    reserve(accounts, pass, Some(&model), (1_000, 1_000), &settings).await
 }
 
 /// Ends a call of which so many bytes were received. Returns its cost.
-fn end(hold: crate::account::Hold, received: usize) -> i128 {
+fn end(hold: Hold, received: usize) -> i128 {
     let outcome = Outcome::Cancelled;
     let end = End { outcome, usage: None, cost: None, received, first_byte: None, status: 200 };
     hold.settle(&end).unwrap().usd.picos()

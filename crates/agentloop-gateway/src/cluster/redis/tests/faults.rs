@@ -9,13 +9,15 @@ use crate::servers::port::Port;
 /// The deadline of nodes whose Redis does not respond in the test.
 const SHORT: Duration = Duration::from_secs(1);
 
-async fn ready(node: &RedisCluster) {
-    until("the window is complete", async || {
-        drop(reserve(node, "1", "0").await);
-        let health = node.health();
-        health.down.is_none() && health.incomplete == 0
-    })
-    .await;
+async fn ready(nodes: &[&RedisCluster]) {
+    for node in nodes {
+        until("the window is complete", async || {
+            drop(reserve(node, "1", "0").await);
+            let health = node.health();
+            health.down.is_none() && health.incomplete == 0
+        })
+        .await;
+    }
 }
 
 #[tokio::test]
@@ -25,7 +27,7 @@ async fn a_claim_whose_response_was_lost_does_not_stay_counted() {
     let mut through = settings(&proxy.url(), "a");
     through.deadline = SHORT;
     let (a, b) = (open(through, &store).await, open(settings(&server.url(), "b"), &store).await);
-    ready(&a).await;
+    ready(&[&a]).await;
     proxy.lose_responses(true);
     // Redis counts it, but the node does not know: it decides by its share, which is a half, and refuses.
     assert_eq!(reserve(&a, "1", "0.9").await.unwrap_err(), Refusal::Unavailable);
@@ -45,7 +47,7 @@ async fn a_claim_whose_response_was_lost_does_not_stay_counted() {
 async fn a_request_that_ends_while_it_waits_gives_its_claim_back() {
     let Some(server) = RedisServer::start() else { return };
     let a = open(settings(&server.url(), "a"), &Arc::default()).await;
-    ready(&a).await;
+    ready(&[&a]).await;
     for _ in 0..50 {
         let mut claim = Box::pin(reserve(&a, "1", "0.9"));
         let waits = tokio::time::timeout(Duration::from_micros(50), &mut claim).await;
@@ -62,7 +64,7 @@ async fn a_redis_that_hangs_costs_one_deadline_and_not_one_for_each_request() {
     let mut hasty = settings(&server.url(), "a");
     hasty.deadline = SHORT;
     let a = open(hasty, &Arc::default()).await;
-    ready(&a).await;
+    ready(&[&a]).await;
     let first = reserve(&a, "1", "0.5").await;
     let process = server.process();
     signal(&process, "STOP");
@@ -91,9 +93,7 @@ async fn sums_are_put_back_once_after_redis_was_wiped() {
     let Some(mut server) = RedisServer::start() else { return };
     let store: Arc<MemoryStore> = Arc::default();
     let [a, b, c] = three(&server, &store).await;
-    for node in [&a, &b, &c] {
-        ready(node).await;
-    }
+    ready(&[&a, &b, &c]).await;
     // Each has a row in the ledger, one that is not stored yet, and a reservation.
     let mut held = Vec::new();
     for (name, node) in [("a", &a), ("b", &b), ("c", &c)] {
@@ -113,9 +113,7 @@ async fn sums_are_put_back_once_after_redis_was_wiped() {
             server.kill();
             server.restart();
         }
-        for node in [&a, &b] {
-            ready(node).await;
-        }
+        ready(&[&a, &b]).await;
         until("everything is there once", async || {
             let sums = ["a", "b", "c"].map(|node| column(&server, node));
             sums == [110_000_000, 110_000_000, 50_000_000]
@@ -196,13 +194,9 @@ async fn what_was_used_while_redis_was_away_is_counted_when_it_returns() {
     let Some(mut server) = RedisServer::start() else { return };
     let store: Arc<MemoryStore> = Arc::default();
     let [a, b, c] = three(&server, &store).await;
-    for node in [&a, &b, &c] {
-        ready(node).await;
-    }
+    ready(&[&a, &b, &c]).await;
     reserve(&a, "1", "0.1").await.unwrap().settle(usd("0.1"));
-    for node in [&b, &c] {
-        ready(node).await;
-    }
+    ready(&[&b, &c]).await;
     server.kill();
     // Each may use a third of what is left: 0.3.
     let mut claims = Vec::new();
@@ -213,9 +207,7 @@ async fn what_was_used_while_redis_was_away_is_counted_when_it_returns() {
     }
     assert!((80..=90).contains(&claims.len()), "{}", claims.len());
     server.restart();
-    for node in [&a, &b, &c] {
-        ready(node).await;
-    }
+    ready(&[&a, &b, &c]).await;
     let held = i64::try_from(claims.len()).unwrap() * 10_000_000;
     until("all is counted", async || {
         ["a", "b", "c"].map(|node| column(&server, node)).iter().sum::<i64>() == held + 100_000_000
@@ -237,9 +229,7 @@ async fn a_node_that_is_back_first_uses_its_share_until_the_others_are_back() {
         nodes.push((open(through, &store).await, proxy));
     }
     let [(a, to_a), (b, to_b)] = &nodes[..] else { panic!() };
-    for node in [a, b] {
-        ready(node).await;
-    }
+    ready(&[a, b]).await;
     to_a.hang(true);
     to_b.hang(true);
     let mut held = vec![reserve(a, "1", "0.01").await.unwrap()];
@@ -268,7 +258,7 @@ async fn a_share_follows_from_the_ledger_if_the_last_look_is_old() {
     let mut two = settings(&server.url(), "a");
     two.nodes = Some(2);
     let a = open(two, &Arc::default()).await;
-    ready(&a).await;
+    ready(&[&a]).await;
     server.kill();
     // Others have used 0.6 since then, as the ledger knows.
     let known = |known: &str| vec![Budget { known: usd(known), ..budget("key:k", "1") }];
@@ -285,9 +275,7 @@ async fn a_server_that_has_gone_back_in_time_is_corrected() {
     let Some(server) = RedisServer::start() else { return };
     let store: Arc<MemoryStore> = Arc::default();
     let [a, b, _c] = three(&server, &store).await;
-    for node in [&a, &b] {
-        ready(node).await;
-    }
+    ready(&[&a, &b]).await;
     let (window, nodes) =
         (super::super::script::window_key(&day("key:k")), "{agentloop}:gateway:nodes");
     let mut redis = connect(&server);

@@ -4,8 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::servers::redis::RedisServer;
+
+/// Passes bytes on, except while they are lost.
+async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, are_lost: &AtomicBool) {
+    let mut buffer = vec![0; 65_536];
+    while let Ok(length @ 1..) = from.read(&mut buffer).await {
+        if !are_lost.load(Ordering::SeqCst) && to.write_all(&buffer[..length]).await.is_err() {
+            return;
+        }
+    }
+}
 
 /// Passes bytes to a server and back, unless it loses what comes back.
 pub(super) struct Proxy {
@@ -20,40 +32,18 @@ impl Proxy {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (loses, to) = (Arc::new(AtomicBool::new(false)), server.port());
-        let (flag, hangs) = (Arc::clone(&loses), Arc::new(AtomicBool::new(false)));
-        let hanging = Arc::clone(&hangs);
+        let hangs = Arc::new(AtomicBool::new(false));
+        let (lost_back, lost_forth) = (Arc::clone(&loses), Arc::clone(&hangs));
         let task = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let (flag, hanging) = (Arc::clone(&flag), Arc::clone(&hanging));
+                let (lost_back, lost_forth) = (Arc::clone(&lost_back), Arc::clone(&lost_forth));
                 tokio::spawn(async move {
-                    let Ok(server) = tokio::net::TcpStream::connect(("127.0.0.1", to)).await else {
-                        return;
-                    };
-                    let (mut from_client, mut to_client) = client.into_split();
-                    let (mut from_server, mut to_server) = server.into_split();
-                    let back = async {
-                        let mut buffer = vec![0; 65_536];
-                        while let Ok(length @ 1..) = from_server.read(&mut buffer).await {
-                            if !flag.load(Ordering::SeqCst)
-                                && to_client.write_all(&buffer[..length]).await.is_err()
-                            {
-                                break;
-                            }
-                        }
-                    };
-                    let forth = async {
-                        let mut buffer = vec![0; 65_536];
-                        while let Ok(length @ 1..) = from_client.read(&mut buffer).await {
-                            if !hanging.load(Ordering::SeqCst)
-                                && to_server.write_all(&buffer[..length]).await.is_err()
-                            {
-                                break;
-                            }
-                        }
-                    };
+                    let Ok(server) = TcpStream::connect(("127.0.0.1", to)).await else { return };
+                    let (from_client, to_client) = client.into_split();
+                    let (from_server, to_server) = server.into_split();
                     tokio::select! {
-                        () = forth => {}
-                        () = back => {}
+                        () = copy(from_client, to_server, &lost_forth) => {}
+                        () = copy(from_server, to_client, &lost_back) => {}
                     }
                 });
             }
