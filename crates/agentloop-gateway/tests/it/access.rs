@@ -13,14 +13,15 @@ async fn a_key_is_accepted_in_every_usual_place() {
     let stage = Stage::start(Simulator::new()).await;
     for (_, client) in CLIENTS {
         let (path, body) = chat(client, "chat/echo", false);
+        let send = |header: &str, value: &str| {
+            stage.send(Request::post(stage.at(&path)).header(header, value), body.to_string())
+        };
         for (header, value) in [
-            ("authorization", format!("Bearer {KEY}")),
-            ("x-api-key", KEY.to_owned()),
-            ("x-goog-api-key", KEY.to_owned()),
+            ("authorization", &*format!("Bearer {KEY}")),
+            ("x-api-key", KEY),
+            ("x-goog-api-key", KEY),
         ] {
-            let reply = stage
-                .send(Request::post(stage.at(&path)).header(header, value), body.to_string())
-                .await;
+            let reply = send(header, value).await;
             assert_eq!(reply.status, 200, "{client:?} {header} {}", reply.text());
         }
         let mark = if path.contains('?') { '&' } else { '?' };
@@ -31,9 +32,7 @@ async fn a_key_is_accepted_in_every_usual_place() {
         for (header, value) in
             [("x-nothing", ""), ("authorization", "Bearer al-wrong"), ("authorization", "Bearer ")]
         {
-            let reply = stage
-                .send(Request::post(stage.at(&path)).header(header, value), body.to_string())
-                .await;
+            let reply = send(header, value).await;
             assert_eq!(reply.status, 401, "{client:?} {header}");
             assert_eq!(reply.headers["x-should-retry"], "false");
             assert!(!reply.text().contains("al-wrong"));
@@ -54,9 +53,7 @@ async fn a_key_is_held_to_its_models() {
     {
         for (_, client) in CLIENTS {
             let (path, body) = chat(client, model, false);
-            let request =
-                Request::post(stage.at(&path)).header("authorization", "Bearer sk-NARROW");
-            let reply = stage.send(request, body.to_string()).await;
+            let reply = stage.post_as("sk-NARROW", &path, &body).await;
             assert_eq!(reply.status, status, "{client:?} {model}: {}", reply.text());
         }
     }
@@ -104,8 +101,8 @@ async fn probes_of_agents_are_answered_without_a_key() {
     socket.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 426");
     assert_eq!(stage.send(Request::head(stage.at("/api/hello")), "").await.status, 200);
-    assert_eq!(stage.send(Request::get(stage.at("/health/live")), "").await.status, 200);
-    assert_eq!(stage.send(Request::get(stage.at("/health/ready")), "").await.status, 200);
+    assert_eq!(stage.get("/health/live").await.status, 200);
+    assert_eq!(stage.get("/health/ready").await.status, 200);
     let list = Request::get(stage.at("/v1/models?limit=1000"))
         .header("x-api-key", KEY)
         .header("anthropic-version", "2023-06-01");

@@ -12,7 +12,7 @@ use http::{Method, Request};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::common::{KEY, Reply, Stage, TestStore, chat};
+use crate::common::{KEY, Reply, Stage, TestStore, chat, send};
 use crate::servers::patience::within;
 
 /// A gateway with a store and an admin listener without a token.
@@ -49,6 +49,10 @@ impl Office {
 
     async fn get(&self, path: &str) -> Reply {
         self.call(Method::GET, path, &[], "").await
+    }
+
+    async fn delete(&self, path: &str) -> u16 {
+        self.call(Method::DELETE, path, &[], "").await.status
     }
 
     async fn send(&self, method: Method, path: &str, body: &Value) -> Reply {
@@ -117,11 +121,11 @@ async fn a_key_is_created_changed_and_revoked() {
     assert_eq!(stored.limits.budgets[0].to_string(), "7/week");
     assert_eq!((stored.limits.concurrency, stored.tags.len()), (Some(4), 1));
     assert_eq!(office.get("/api/teams/web").await.json()["keys"], json!(["ci"]));
-    assert_eq!(office.call(Method::DELETE, "/api/teams/web", &[], "").await.status, 409);
-    assert_eq!(office.call(Method::DELETE, "/api/keys/ci", &[], "").await.status, 200);
-    assert_eq!(office.call(Method::DELETE, "/api/keys/ci", &[], "").await.status, 404);
+    assert_eq!(office.delete("/api/teams/web").await, 409);
+    assert_eq!(office.delete("/api/keys/ci").await, 200);
+    assert_eq!(office.delete("/api/keys/ci").await, 404);
     assert_eq!(office.get("/api/keys").await.json()["keys"], json!([]));
-    assert_eq!(office.call(Method::DELETE, "/api/teams/web", &[], "").await.status, 200);
+    assert_eq!(office.delete("/api/teams/web").await, 200);
     assert_eq!(office.get("/api/teams").await.json()["teams"], json!([]));
 }
 
@@ -503,9 +507,7 @@ async fn a_store_that_fails_is_reported_and_a_cut_export_is_not_complete() {
         assert_eq!(reply.status, 503, "{path}");
         assert!(reply.text().contains("the database is gone"), "{path}");
     }
-    use agentloop::transport::{HttpTransport, SendOptions, Transport as _};
-    let request = at("/api/rows?format=csv").body(bytes::Bytes::new()).unwrap();
-    let response = HttpTransport::new().send(request, SendOptions::default()).await.unwrap();
+    let response = send(at("/api/rows?format=csv"), "").await;
     assert_eq!(response.status(), 200);
     let read = within("the export", response.into_body().collect(64 << 20)).await;
     assert!(read.is_err(), "the export looks complete");

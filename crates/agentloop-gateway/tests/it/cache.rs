@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agentloop::Protocol;
-use agentloop::transport::{HttpTransport, SendOptions, Transport as _};
 use agentloop_sim::Simulator;
 use bytes::Bytes;
 use http::Request;
@@ -13,8 +12,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
-use crate::common::{CLIENTS, KEY, Reply, Stage, UPSTREAMS, chat, gateway_at, has_end, has_error};
-use crate::ledger::read_request;
+use crate::common::{
+    KEY, Reply, Stage, UPSTREAMS, chat, gateway_at, has_end, has_error, pairs, post, read_request,
+    send,
+};
 use crate::servers::patience::until;
 
 /// One route with a cache for each provider, and some that fail.
@@ -40,30 +41,28 @@ fn result(reply: &Reply) -> &str {
 async fn the_same_request_gets_the_same_bytes_without_another_call() {
     let stage = Stage::with(Simulator::new(), &settings()).await;
     let (mut calls, mut count) = (0, 0);
-    for (name, upstream) in UPSTREAMS {
-        for (_, client) in CLIENTS {
-            for stream in [false, true] {
-                let what = format!("{client:?} → {upstream:?} stream {stream}");
-                let (path, body) = chat(client, &format!("cached-{name}"), stream);
-                let first = stage.post(&path, &body).await;
-                let second = stage.post(&path, &body).await;
-                calls += 1;
-                count += 2;
-                assert_eq!((result(&first), result(&second)), ("miss", "hit"), "{what}");
-                assert_eq!(first.body, second.body, "{what}");
-                assert!(!stream || has_end(client, second.text()), "{what}");
-                for header in ["content-type", "cache-control"] {
-                    assert_eq!(first.headers.get(header), second.headers.get(header), "{what}");
-                }
-                assert_ne!(first.headers["x-request-id"], second.headers["x-request-id"]);
-                assert_eq!(stage.simulator.ledger().calls, calls, "{what}");
-                let seen = stage.records.wait(count).await;
-                let (made, found) = (&seen[seen.len() - 2], &seen[seen.len() - 1]);
-                assert!(made.is_complete && found.is_complete, "{what} {found:?}");
-                assert_eq!((made.attempts, found.attempts), (1, 0), "{what}");
-                assert_eq!(made.served, found.served, "{what}");
-                assert_eq!((made.completion.is_some(), found.completion), (true, None), "{what}");
+    for (name, upstream, client) in pairs() {
+        for stream in [false, true] {
+            let what = format!("{client:?} → {upstream:?} stream {stream}");
+            let (path, body) = chat(client, &format!("cached-{name}"), stream);
+            let first = stage.post(&path, &body).await;
+            let second = stage.post(&path, &body).await;
+            calls += 1;
+            count += 2;
+            assert_eq!((result(&first), result(&second)), ("miss", "hit"), "{what}");
+            assert_eq!(first.body, second.body, "{what}");
+            assert!(!stream || has_end(client, second.text()), "{what}");
+            for header in ["content-type", "cache-control"] {
+                assert_eq!(first.headers.get(header), second.headers.get(header), "{what}");
             }
+            assert_ne!(first.headers["x-request-id"], second.headers["x-request-id"]);
+            assert_eq!(stage.simulator.ledger().calls, calls, "{what}");
+            let seen = stage.records.wait(count).await;
+            let (made, found) = (&seen[seen.len() - 2], &seen[seen.len() - 1]);
+            assert!(made.is_complete && found.is_complete, "{what} {found:?}");
+            assert_eq!((made.attempts, found.attempts), (1, 0), "{what}");
+            assert_eq!(made.served, found.served, "{what}");
+            assert_eq!((made.completion.is_some(), found.completion), (true, None), "{what}");
         }
     }
     let metrics = stage.gateway.metrics().write();
@@ -80,10 +79,7 @@ async fn clients_and_bodies_that_differ_do_not_share() {
     assert_eq!(result(&stage.post(&path, &body).await), "miss");
     let mut calls = 1;
     let send = async |text: String, header: (&str, &str)| {
-        let request = Request::post(stage.at(&path))
-            .header("authorization", format!("Bearer {KEY}"))
-            .header(header.0, header.1);
-        stage.send(request, text).await
+        stage.send(post(&stage.at(&path), KEY).header(header.0, header.1), text).await
     };
     let text = body.to_string();
     let none = ("accept", "*/*");
@@ -141,20 +137,18 @@ async fn embeddings_are_cached_too() {
 async fn errors_and_truncated_streams_are_not_cached() {
     let stage = Stage::with(Simulator::new(), &settings()).await;
     let mut calls = 0;
-    for (name, upstream) in UPSTREAMS {
-        for (_, client) in CLIENTS {
-            for (route, stream) in [("400", false), ("400", true), ("cut", true)] {
-                let (path, body) = chat(client, &format!("cached-{name}-{route}"), stream);
-                for _ in 0..2 {
-                    let reply = stage.post(&path, &body).await;
-                    calls += 1;
-                    let what = format!("{client:?} → {upstream:?} {route} {}", reply.text());
-                    assert_eq!(result(&reply), "miss", "{what}");
-                    assert_eq!(reply.status == 200, route == "cut", "{what}");
-                    assert!(reply.status != 200 || has_error(client, reply.text()), "{what}");
-                    assert!(reply.status != 200 || !has_end(client, reply.text()), "{what}");
-                    assert_eq!(stage.simulator.ledger().calls, calls, "{what}");
-                }
+    for (name, upstream, client) in pairs() {
+        for (route, stream) in [("400", false), ("400", true), ("cut", true)] {
+            let (path, body) = chat(client, &format!("cached-{name}-{route}"), stream);
+            for _ in 0..2 {
+                let reply = stage.post(&path, &body).await;
+                calls += 1;
+                let what = format!("{client:?} → {upstream:?} {route} {}", reply.text());
+                assert_eq!(result(&reply), "miss", "{what}");
+                assert_eq!(reply.status == 200, route == "cut", "{what}");
+                assert!(reply.status != 200 || has_error(client, reply.text()), "{what}");
+                assert!(reply.status != 200 || !has_end(client, reply.text()), "{what}");
+                assert_eq!(stage.simulator.ledger().calls, calls, "{what}");
             }
         }
     }
@@ -191,12 +185,6 @@ async fn many_equal_requests_at_once_make_one_call() {
     }
 }
 
-/// Sends a request with a key.
-async fn ask(stage: &Stage, key: &str, path: &str, body: &Value) -> Reply {
-    let request = Request::post(stage.at(path)).header("x-api-key", key);
-    stage.send(request, body.to_string()).await
-}
-
 #[tokio::test]
 async fn a_key_never_gets_the_response_of_another_that_it_may_not_share() {
     let settings = "[gateway.keys.other]\nkey_env='OTHER'\n[gateway.keys.limited]\nkey_env='LIMITED'\nmodels=['chat/echo']\n\
@@ -208,17 +196,17 @@ async fn a_key_never_gets_the_response_of_another_that_it_may_not_share() {
         for (key, expected) in
             [(KEY, "miss"), ("sk-OTHER", "miss"), (KEY, "hit"), ("sk-OTHER", "hit")]
         {
-            let reply = ask(&stage, key, &path, &body).await;
+            let reply = stage.post_as(key, &path, &body).await;
             assert_eq!((reply.status, result(&reply)), (200, expected), "{key} stream {stream}");
         }
         let (path, body) = chat(Protocol::OpenAiChat, "ours", stream);
         for (key, expected) in [(KEY, "miss"), ("sk-OTHER", "hit"), (KEY, "hit")] {
-            let reply = ask(&stage, key, &path, &body).await;
+            let reply = stage.post_as(key, &path, &body).await;
             assert_eq!((reply.status, result(&reply)), (200, expected), "{key} stream {stream}");
         }
         // What is cached for all is still only for keys that may use the route.
         for key in ["sk-LIMITED", "sk-unknown"] {
-            let reply = ask(&stage, key, &path, &body).await;
+            let reply = stage.post_as(key, &path, &body).await;
             assert!(matches!(reply.status, 401 | 403), "{key}: {}", reply.text());
             assert_eq!(result(&reply), "", "{key}");
         }
@@ -243,7 +231,7 @@ async fn a_team_shares_among_its_keys_and_a_key_without_one_with_none() {
         (KEY, "hit"),
         ("sk-D", "hit"),
     ] {
-        assert_eq!(result(&ask(&stage, key, &path, &body).await), expected, "{key}");
+        assert_eq!(result(&stage.post_as(key, &path, &body).await), expected, "{key}");
     }
 }
 
@@ -256,16 +244,16 @@ async fn hits_count_for_limits_of_requests_and_not_for_budgets() {
     let stage = Stage::with(Simulator::new(), settings).await;
     let (path, mut body) = chat(Protocol::OpenAiChat, "one", false);
     for expected in ["miss", "hit", "hit"] {
-        assert_eq!(result(&ask(&stage, "sk-FEW", &path, &body).await), expected);
+        assert_eq!(result(&stage.post_as("sk-FEW", &path, &body).await), expected);
     }
-    let reply = ask(&stage, "sk-FEW", &path, &body).await;
+    let reply = stage.post_as("sk-FEW", &path, &body).await;
     assert_eq!((reply.status, result(&reply)), (429, ""), "{}", reply.text());
     // Each call reserves 4 cents and costs 9 tenths of one.
     body["max_tokens"] = json!(40);
     let mut calls = 0;
     for seed in 0..9 {
         body["seed"] = json!(seed);
-        let reply = ask(&stage, "sk-POOR", &path, &body).await;
+        let reply = stage.post_as("sk-POOR", &path, &body).await;
         if reply.status == 402 {
             break;
         }
@@ -275,7 +263,7 @@ async fn hits_count_for_limits_of_requests_and_not_for_budgets() {
     assert!((1..5).contains(&calls), "{calls}");
     for _ in 0..5 {
         body["seed"] = json!(0);
-        let reply = ask(&stage, "sk-POOR", &path, &body).await;
+        let reply = stage.post_as("sk-POOR", &path, &body).await;
         assert_eq!((reply.status, result(&reply)), (200, "hit"), "{}", reply.text());
     }
 }
@@ -288,20 +276,20 @@ async fn responses_that_are_stored_or_continued_stay_with_their_key() {
     let stage = Stage::with(Simulator::new(), settings).await;
     let path = "/v1/responses";
     let kept = json!({ "model": "ours", "input": "Hi" });
-    let first = ask(&stage, KEY, path, &kept).await;
-    let again = ask(&stage, KEY, path, &kept).await;
-    let other = ask(&stage, "sk-OTHER", path, &kept).await;
+    let first = stage.post_as(KEY, path, &kept).await;
+    let again = stage.post_as(KEY, path, &kept).await;
+    let other = stage.post_as("sk-OTHER", path, &kept).await;
     assert_eq!((result(&first), result(&again), result(&other)), ("miss", "hit", "miss"));
     assert_ne!(first.json()["id"], other.json()["id"]);
     let next = json!({ "model": "ours", "input": "Go on", "store": false, "previous_response_id": again.json()["id"] });
-    assert_eq!(result(&ask(&stage, KEY, path, &next).await), "miss");
-    assert_eq!(result(&ask(&stage, KEY, path, &next).await), "hit");
-    assert_eq!(ask(&stage, "sk-OTHER", path, &next).await.status, 404);
+    assert_eq!(result(&stage.post_as(KEY, path, &next).await), "miss");
+    assert_eq!(result(&stage.post_as(KEY, path, &next).await), "hit");
+    assert_eq!(stage.post_as("sk-OTHER", path, &next).await.status, 404);
     let free = json!({ "model": "ours", "input": "Hi", "store": false });
-    assert_eq!(result(&ask(&stage, KEY, path, &free).await), "miss");
-    assert_eq!(result(&ask(&stage, "sk-OTHER", path, &free).await), "hit");
+    assert_eq!(result(&stage.post_as(KEY, path, &free).await), "miss");
+    assert_eq!(result(&stage.post_as("sk-OTHER", path, &free).await), "hit");
     let background = json!({ "model": "ours", "input": "Hi", "background": true });
-    assert_eq!(result(&ask(&stage, KEY, path, &background).await), "");
+    assert_eq!(result(&stage.post_as(KEY, path, &background).await), "");
 }
 
 /// A reload keeps what is cached, and a route with other models has other responses.
@@ -375,10 +363,9 @@ impl Gate {
                 let (calls, cancelled, open) =
                     (Arc::clone(&calls), Arc::clone(&cancelled), Arc::clone(&open));
                 tokio::spawn(async move {
-                    if socket.peek(&mut [0]).await.unwrap_or(0) == 0 {
+                    if read_request(&mut socket).await.is_none() {
                         return;
                     }
-                    read_request(&mut socket).await;
                     calls.fetch_add(1, Ordering::SeqCst);
                     let is_good = status == "200 OK";
                     let begin = format!(
@@ -410,8 +397,7 @@ const ONE_ROUTE: &str =
     "[gateway]\nretries=0\n[gateway.routes.one]\nmodels=['chat/m']\ncache={ttl=60}\n";
 
 async fn get(url: &str) -> Bytes {
-    let request = Request::get(url).body(Bytes::new()).unwrap();
-    let response = HttpTransport::new().send(request, SendOptions::default()).await.unwrap();
+    let response = send(Request::get(url), "").await;
     assert_eq!(response.status(), 200);
     response.into_body().collect(1 << 20).await.unwrap()
 }
@@ -425,11 +411,7 @@ async fn pass_by(url: &str) {
 }
 
 async fn open(url: &str, body: &Value) -> http::Response<agentloop::transport::Body> {
-    let request = Request::post(format!("{url}/v1/chat/completions"))
-        .header("authorization", format!("Bearer {KEY}"))
-        .body(Bytes::from(body.to_string()))
-        .unwrap();
-    HttpTransport::new().send(request, SendOptions::default()).await.unwrap()
+    send(post(&format!("{url}/v1/chat/completions"), KEY), body.to_string()).await
 }
 
 #[tokio::test]

@@ -1,8 +1,6 @@
 //! A gateway in front of a simulated provider of every protocol.
 
 use std::ops::Deref;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,7 +13,10 @@ use agentloop_sim::Simulator;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
 
+use crate::servers::folder::Folder;
 use crate::servers::patience::until;
 
 /// The key of the client.
@@ -40,25 +41,10 @@ pub(crate) const CLIENTS: [(&str, Protocol); 4] = [
     ("gemini", Protocol::Gemini),
 ];
 
-/// A folder that ends with the test.
-#[derive(Debug)]
-pub(crate) struct Folder(pub(crate) PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("agentloop-gateway-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Returns every provider with every API of clients: its name, its protocol and that of the client.
+pub(crate) fn pairs() -> impl Iterator<Item = (&'static str, Protocol, Protocol)> {
+    let of = |(name, upstream)| CLIENTS.map(move |(_, client)| (name, upstream, client));
+    UPSTREAMS.into_iter().flat_map(of)
 }
 
 /// A store that ends with the test.
@@ -72,7 +58,7 @@ pub(crate) struct TestStore {
 impl TestStore {
     pub(crate) fn new() -> Self {
         let folder = Folder::new();
-        let store = Arc::new(SqliteStore::open(folder.0.join("gateway.db")).unwrap());
+        let store = Arc::new(SqliteStore::open(folder.join("gateway.db")).unwrap());
         Self { store, _folder: folder }
     }
 
@@ -236,11 +222,17 @@ impl Stage {
 
     /// Sends a request with the key.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Reply {
-        self.send(
-            Request::post(self.at(path)).header("authorization", format!("Bearer {KEY}")),
-            body.to_string(),
-        )
-        .await
+        self.post_as(KEY, path, body).await
+    }
+
+    /// Sends a request with a key.
+    pub(crate) async fn post_as(&self, key: &str, path: &str, body: &Value) -> Reply {
+        self.send(post(&self.at(path), key), body.to_string()).await
+    }
+
+    /// Sends a GET request without a key.
+    pub(crate) async fn get(&self, path: &str) -> Reply {
+        self.send(Request::get(self.at(path)), "").await
     }
 
     pub(crate) fn at(&self, path: &str) -> String {
@@ -252,17 +244,44 @@ impl Stage {
         request: http::request::Builder,
         body: impl Into<Bytes>,
     ) -> Reply {
-        let request = request.body(body.into()).unwrap();
-        Reply::read(HttpTransport::new().send(request, SendOptions::default()).await.unwrap()).await
+        Reply::read(send(request, body).await).await
     }
 
     /// Opens a stream without reading it.
     pub(crate) async fn open(&self, path: &str, body: &Value) -> Response<Body> {
-        let request = Request::post(self.at(path))
-            .header("authorization", format!("Bearer {KEY}"))
-            .body(Bytes::from(body.to_string()))
-            .unwrap();
-        HttpTransport::new().send(request, SendOptions::default()).await.unwrap()
+        send(post(&self.at(path), KEY), body.to_string()).await
+    }
+}
+
+/// Prepares a request with a key.
+pub(crate) fn post(url: &str, key: &str) -> http::request::Builder {
+    Request::post(url).header("authorization", format!("Bearer {key}"))
+}
+
+/// Sends a request, and returns the response without its body.
+pub(crate) async fn send(
+    request: http::request::Builder,
+    body: impl Into<Bytes>,
+) -> Response<Body> {
+    let request = request.body(body.into()).unwrap();
+    HttpTransport::new().send(request, SendOptions::default()).await.unwrap()
+}
+
+/// Reads a request with a body, if there is another one on the connection.
+pub(crate) async fn read_request(stream: &mut TcpStream) -> Option<String> {
+    let mut read = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&read);
+        if let Some((head, _)) = text.split_once("\r\n\r\n") {
+            let head = head.to_ascii_lowercase();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            if read.len() >= head.len() + 4 + length.unwrap().trim().parse::<usize>().unwrap() {
+                return Some(text.into_owned());
+            }
+        }
+        if stream.read_buf(&mut read).await.unwrap_or(0) == 0 {
+            return None;
+        }
     }
 }
 
@@ -275,7 +294,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    async fn read(response: Response<Body>) -> Self {
+    pub(crate) async fn read(response: Response<Body>) -> Self {
         let (head, body) = response.into_parts();
         let body = body.collect(64 << 20).await.unwrap();
         Self { status: head.status.as_u16(), headers: head.headers, body }
@@ -309,7 +328,10 @@ pub(crate) fn chat(protocol: Protocol, model: &str, stream: bool) -> (String, Va
         _ => {
             let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
             (
-                format!("/v1beta/models/{model}:{method}"),
+                format!(
+                    "/v1beta/models/{}:{method}",
+                    model.replace('!', "%21").replace(';', "%3B")
+                ),
                 json!({ "contents": [{ "role": "user", "parts": [{ "text": "Hello there" }] }] }),
             )
         }

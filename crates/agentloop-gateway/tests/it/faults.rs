@@ -6,7 +6,7 @@ use std::time::Duration;
 use agentloop_sim::Simulator;
 use tokio::task::JoinSet;
 
-use crate::common::{CLIENTS, Stage, UPSTREAMS, chat, has_end, has_error};
+use crate::common::{Stage, UPSTREAMS, chat, has_end, has_error, pairs};
 use crate::servers::patience::until;
 
 /// The settings of all tests here: calls are made once, and a silent provider is given up soon.
@@ -22,16 +22,13 @@ async fn a_stream_that_fails_after_content_ends_with_the_callers_error_event() {
         "malformed-events=6",
         "error-events=6",
     ] {
-        for (name, upstream) in UPSTREAMS {
-            for (_, client) in CLIENTS {
-                let what = format!("{client:?} → {upstream:?} {fault}");
-                let (path, body) = chat(client, &format!("{name}/long-40!{fault}"), true);
-                let path = path.replace('!', "%21").replace(';', "%3B");
-                let reply = stage.post(&path, &body).await;
-                assert_eq!(reply.status, 200, "{what}: {}", reply.text());
-                assert!(has_error(client, reply.text()), "{what}: {}", reply.text());
-                assert!(!has_end(client, reply.text()), "{what}: {}", reply.text());
-            }
+        for (name, upstream, client) in pairs() {
+            let what = format!("{client:?} → {upstream:?} {fault}");
+            let (path, body) = chat(client, &format!("{name}/long-40!{fault}"), true);
+            let reply = stage.post(&path, &body).await;
+            assert_eq!(reply.status, 200, "{what}: {}", reply.text());
+            assert!(has_error(client, reply.text()), "{what}: {}", reply.text());
+            assert!(!has_end(client, reply.text()), "{what}: {}", reply.text());
         }
     }
 }
@@ -51,23 +48,19 @@ async fn a_failure_before_content_is_an_error_with_its_status() {
         ("refuse", 502),
         ("cut-bytes=20", 502),
     ] {
-        for (name, upstream) in UPSTREAMS {
-            for (_, client) in CLIENTS {
-                for stream in [false, true] {
-                    let what = format!("{client:?} → {upstream:?} {fault} stream {stream}");
-                    let (path, body) = chat(client, &format!("{name}/echo!{fault}"), stream);
-                    let path = path.replace('!', "%21").replace(';', "%3B");
-                    let reply = stage.post(&path, &body).await;
-                    // A provider may report an error in its stream by another status than 500.
-                    let expected =
-                        if fault == "error-first" { reply.status.max(500) } else { status };
-                    assert_eq!(reply.status, expected, "{what}: {}", reply.text());
-                    assert!(reply.json().get("error").is_some(), "{what}: {}", reply.text());
-                    if fault.starts_with("status=429") {
-                        assert_eq!(reply.headers["retry-after"], "7", "{what}");
-                    }
-                    assert!(reply.headers.contains_key("x-request-id"), "{what}");
+        for (name, upstream, client) in pairs() {
+            for stream in [false, true] {
+                let what = format!("{client:?} → {upstream:?} {fault} stream {stream}");
+                let (path, body) = chat(client, &format!("{name}/echo!{fault}"), stream);
+                let reply = stage.post(&path, &body).await;
+                // A provider may report an error in its stream by another status than 500.
+                let expected = if fault == "error-first" { reply.status.max(500) } else { status };
+                assert_eq!(reply.status, expected, "{what}: {}", reply.text());
+                assert!(reply.json().get("error").is_some(), "{what}: {}", reply.text());
+                if fault.starts_with("status=429") {
+                    assert_eq!(reply.headers["retry-after"], "7", "{what}");
                 }
+                assert!(reply.headers.contains_key("x-request-id"), "{what}");
             }
         }
     }
@@ -76,20 +69,15 @@ async fn a_failure_before_content_is_an_error_with_its_status() {
 #[tokio::test]
 async fn bytes_that_arrive_one_by_one_change_nothing() {
     let stage = Stage::start(Simulator::new()).await;
-    for (name, upstream) in UPSTREAMS {
-        for (_, client) in CLIENTS {
-            let text = |fault: &str| {
-                let (path, body) = chat(client, &format!("{name}/think{fault}"), true);
-                (path.replace('!', "%21"), body)
-            };
-            let (path, body) = text("");
-            let whole = stage.post(&path, &body).await;
-            let (path, body) = text("!drip");
-            let dripped = stage.post(&path, &body).await;
-            let count = |reply: &crate::common::Reply| reply.text().matches("data: ").count();
-            assert_eq!(count(&whole), count(&dripped), "{client:?} → {upstream:?}");
-            assert!(has_end(client, dripped.text()), "{client:?} → {upstream:?}");
-        }
+    for (name, upstream, client) in pairs() {
+        let ask = async |fault: &str| {
+            let (path, body) = chat(client, &format!("{name}/think{fault}"), true);
+            stage.post(&path, &body).await
+        };
+        let (whole, dripped) = (ask("").await, ask("!drip").await);
+        let count = |reply: &crate::common::Reply| reply.text().matches("data: ").count();
+        assert_eq!(count(&whole), count(&dripped), "{client:?} → {upstream:?}");
+        assert!(has_end(client, dripped.text()), "{client:?} → {upstream:?}");
     }
 }
 
@@ -98,18 +86,16 @@ async fn bytes_that_arrive_one_by_one_change_nothing() {
 async fn a_client_that_disconnects_cancels_the_call() {
     let stage = Stage::start(Simulator::new()).await;
     let mut count = 0;
-    for (name, upstream) in UPSTREAMS {
-        for (_, client) in CLIENTS {
-            let (path, body) = chat(client, &format!("{name}/long-40!stall-events=8"), true);
-            let mut response = stage.open(&path.replace('!', "%21"), &body).await;
-            assert!(response.body_mut().next().await.is_some());
-            drop(response);
-            count += 1;
-            let seen = stage.records.wait(count).await;
-            let last = seen.last().unwrap();
-            assert!(last.is_cancelled && !last.is_complete, "{client:?} → {upstream:?} {last:?}");
-            assert!(last.received > 0, "{client:?} → {upstream:?} {last:?}");
-        }
+    for (name, upstream, client) in pairs() {
+        let (path, body) = chat(client, &format!("{name}/long-40!stall-events=8"), true);
+        let mut response = stage.open(&path, &body).await;
+        assert!(response.body_mut().next().await.is_some());
+        drop(response);
+        count += 1;
+        let seen = stage.records.wait(count).await;
+        let last = seen.last().unwrap();
+        assert!(last.is_cancelled && !last.is_complete, "{client:?} → {upstream:?} {last:?}");
+        assert!(last.received > 0, "{client:?} → {upstream:?} {last:?}");
     }
     // The provider's side of every stream has ended.
     until("all calls have ended", async || {
@@ -169,13 +155,10 @@ async fn nothing_is_left_behind_after_failures() {
         for fault in
             ["cut-events=6;reset", "stall-events=6", "malformed-events=6", "refuse", "html"]
         {
-            for (name, _) in UPSTREAMS {
-                for (_, client) in CLIENTS {
-                    let (path, body) = chat(client, &format!("{name}/long-40!{fault}"), true);
-                    let path = path.replace('!', "%21").replace(';', "%3B");
-                    let mut response = stage.open(&path, &body).await;
-                    let _ = response.body_mut().next().await;
-                }
+            for (name, _, client) in pairs() {
+                let (path, body) = chat(client, &format!("{name}/long-40!{fault}"), true);
+                let mut response = stage.open(&path, &body).await;
+                let _ = response.body_mut().next().await;
             }
         }
     };

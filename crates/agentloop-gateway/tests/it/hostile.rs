@@ -2,12 +2,11 @@
 
 use agentloop::Protocol;
 use agentloop_sim::Simulator;
-use http::Request;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::common::{CLIENTS, KEY, Stage, UPSTREAMS, chat};
+use crate::common::{CLIENTS, KEY, Stage, UPSTREAMS, chat, post};
 use crate::servers::patience::within;
 
 #[tokio::test]
@@ -116,9 +115,7 @@ async fn nonsense_is_400_and_names_what_is_wrong() {
             "{\"model\":\"chat/echo\"}x",
             deep.as_str(),
         ] {
-            let request =
-                Request::post(stage.at(&path)).header("authorization", format!("Bearer {KEY}"));
-            let reply = stage.send(request, body.to_owned()).await;
+            let reply = stage.send(post(&stage.at(&path), KEY), body.to_owned()).await;
             assert_eq!(reply.status, 400, "{client:?} {body:.40} {}", reply.text());
             assert!(
                 reply.json()["error"]["message"].as_str().unwrap().contains("body"),
@@ -185,8 +182,7 @@ async fn a_request_cannot_choose_the_provider_or_its_headers() {
             body["base_url"] = json!("http://127.0.0.1:1/");
             body["api_base"] = json!("http://127.0.0.1:1/");
             body["extra_headers"] = json!({ "authorization": "Bearer stolen" });
-            let request = Request::post(stage.at(&path))
-                .header("authorization", format!("Bearer {KEY}"))
+            let request = post(&stage.at(&path), KEY)
                 .header("x-forwarded-host", "evil.test")
                 .header("x-sim-fault", "status=500")
                 .header("cookie", "session=1")

@@ -4,7 +4,7 @@ use agentloop::{ChatRequest, ChatResponse, Protocol, ResponsePart};
 use agentloop_sim::Simulator;
 use serde_json::{Value, json};
 
-use crate::common::{CLIENTS, Stage, UPSTREAMS};
+use crate::common::{CLIENTS, Stage, UPSTREAMS, pairs};
 
 /// Returns a tool definition.
 fn weather() -> Value {
@@ -100,52 +100,45 @@ async fn a_conversation_only_grows_for_every_pair() {
     ] });
     let script = agentloop_sim::Script::from_json(&script.to_string()).unwrap();
     let stage = Stage::start(Simulator::new().with_script(script)).await;
-    for (name, upstream) in UPSTREAMS {
-        for (_, client) in CLIENTS {
-            for streamed in [false, true] {
-                let what = format!("{client:?} → {upstream:?} streamed {streamed}");
-                stage.simulator.clear_requests();
-                let ai = stage.client(client);
-                let mut request =
-                    ChatRequest::new(format!("gw/{name}/m")).system("Be short.").user("Weather?");
-                request.tools = serde_json::from_value(weather()).unwrap();
-                for round in 0..3 {
-                    let response = if streamed {
-                        ai.stream(&request).await.unwrap().response().await.unwrap()
-                    } else {
-                        ai.chat(&request).await.unwrap()
-                    };
-                    let calls: Vec<String> =
-                        response.tool_calls().map(|call| call.id.clone()).collect();
-                    assert_eq!(calls.len(), if round == 0 { 2 } else { 0 }, "{what}");
-                    request = request.message(response.into_message());
-                    for call in calls {
-                        request = request.message(agentloop::ChatMessage::tool(call, "12 degrees"));
-                    }
-                    if round > 0 {
-                        request = request.user("Thanks.");
+    for (name, upstream, client) in pairs() {
+        for streamed in [false, true] {
+            let what = format!("{client:?} → {upstream:?} streamed {streamed}");
+            stage.simulator.clear_requests();
+            let ai = stage.client(client);
+            let mut request =
+                ChatRequest::new(format!("gw/{name}/m")).system("Be short.").user("Weather?");
+            request.tools = serde_json::from_value(weather()).unwrap();
+            for round in 0..3 {
+                let response = if streamed {
+                    ai.stream(&request).await.unwrap().response().await.unwrap()
+                } else {
+                    ai.chat(&request).await.unwrap()
+                };
+                let calls: Vec<String> =
+                    response.tool_calls().map(|call| call.id.clone()).collect();
+                assert_eq!(calls.len(), if round == 0 { 2 } else { 0 }, "{what}");
+                request = request.message(response.into_message());
+                for call in calls {
+                    request = request.message(agentloop::ChatMessage::tool(call, "12 degrees"));
+                }
+                if round > 0 {
+                    request = request.user("Thanks.");
+                }
+            }
+            let bodies: Vec<Value> =
+                stage.simulator.requests().iter().map(|request| request.json().unwrap()).collect();
+            assert_eq!(bodies.len(), 3, "{what}");
+            for pair in bodies.windows(2) {
+                let (before, after) = (messages(upstream, &pair[0]), messages(upstream, &pair[1]));
+                assert!(after.len() > before.len(), "{what}");
+                for (at, (one, other)) in before.iter().zip(&after).enumerate() {
+                    // A message that ends the list may be continued by the next one of the same role.
+                    if at + 1 < before.len() {
+                        assert_eq!(one, other, "{what} message {at}");
                     }
                 }
-                let bodies: Vec<Value> = stage
-                    .simulator
-                    .requests()
-                    .iter()
-                    .map(|request| request.json().unwrap())
-                    .collect();
-                assert_eq!(bodies.len(), 3, "{what}");
-                for pair in bodies.windows(2) {
-                    let (before, after) =
-                        (messages(upstream, &pair[0]), messages(upstream, &pair[1]));
-                    assert!(after.len() > before.len(), "{what}");
-                    for (at, (one, other)) in before.iter().zip(&after).enumerate() {
-                        // A message that ends the list may be continued by the next one of the same role.
-                        if at + 1 < before.len() {
-                            assert_eq!(one, other, "{what} message {at}");
-                        }
-                    }
-                    for field in ["system", "systemInstruction", "instructions", "tools"] {
-                        assert_eq!(pair[0].get(field), pair[1].get(field), "{what} {field}");
-                    }
+                for field in ["system", "systemInstruction", "instructions", "tools"] {
+                    assert_eq!(pair[0].get(field), pair[1].get(field), "{what} {field}");
                 }
             }
         }

@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use agentloop::transport::{HttpTransport, SendOptions, Transport};
 use agentloop::{Config, Protocol};
 use agentloop_gateway::{Accounts, Gateway, LedgerRow, Outcome, RowFilter, Store};
 use agentloop_sim::Simulator;
-use bytes::Bytes;
-use http::Request;
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
-use crate::common::{KEY, Records, Stage, TestStore, chat, gateway_with};
+use crate::common::{
+    KEY, Records, Reply, Stage, TestStore, chat, gateway_with, post, read_request, send,
+};
 use crate::servers::patience::PATIENCE;
 
 /// A millionth of a dollar for each token.
@@ -67,17 +68,17 @@ async fn a_call_whose_connection_closes_without_a_response_has_a_row_before_it_i
     let (stage, store) = upstream.gateway("").await;
     let server = tokio::spawn(async move {
         let mut first = upstream.accept().await;
-        read_request(&mut first).await;
+        read_request(&mut first).await.unwrap();
         answer(&mut first, 7, 5).await;
         // Read, but without a single byte of a response.
-        read_request(&mut first).await;
+        read_request(&mut first).await.unwrap();
         drop(first);
         let mut second = upstream.accept().await;
-        read_request(&mut second).await;
+        read_request(&mut second).await.unwrap();
         answer(&mut second, 7, 5).await;
     });
     for _ in 0..2 {
-        assert_eq!(stage.post(false).await.unwrap().0, 200);
+        assert_eq!(Reply::read(stage.open("chat/echo", false).await).await.status, 200);
     }
     server.await.unwrap();
     let rows = rows_of(&stage.gateway, &store).await;
@@ -91,13 +92,7 @@ async fn a_call_whose_connection_closes_without_a_response_has_a_row_before_it_i
 
 #[tokio::test]
 async fn a_route_that_drains_reads_the_usage_of_a_stream_whose_client_has_left() {
-    let upstream = Upstream::start().await;
-    let (stage, store) = upstream.gateway(DRAINS).await;
-    let (left, has_left) = tokio::sync::oneshot::channel::<()>();
-    let server = tokio::spawn(upstream.stream(has_left));
-    let mut response = stage.open("left", true).await;
-    assert!(response.body_mut().next().await.is_some());
-    drop(response);
+    let (stage, store, left, server) = left_alone().await;
     left.send(()).unwrap();
     server.await.unwrap();
     let record = stage.records.wait(1).await.remove(0);
@@ -111,19 +106,24 @@ async fn a_route_that_drains_reads_the_usage_of_a_stream_whose_client_has_left()
 /// What is drained has no connection of a client, so the server does not wait for it.
 #[tokio::test]
 async fn a_gateway_that_stops_waits_for_responses_that_are_drained() {
-    let upstream = Upstream::start().await;
-    let (stage, store) = upstream.gateway(DRAINS).await;
-    let (left, has_left) = tokio::sync::oneshot::channel::<()>();
-    let server = tokio::spawn(upstream.stream(has_left));
-    let mut response = stage.open("left", true).await;
-    assert!(response.body_mut().next().await.is_some());
-    drop(response);
+    let (stage, store, left, server) = left_alone().await;
     stage.server.shutdown(PATIENCE).await;
     left.send(()).unwrap();
     let rows = rows_of(&stage.gateway, &store).await;
     let [row] = &rows[..] else { panic!("{rows:?}") };
     assert_eq!((row.outcome, row.estimated), (Outcome::Complete, false));
     server.await.unwrap();
+}
+
+/// Opens a stream of a route that drains, and leaves. The rest of the stream is sent after a message.
+async fn left_alone() -> (Front, TestStore, oneshot::Sender<()>, JoinHandle<()>) {
+    let upstream = Upstream::start().await;
+    let (stage, store) = upstream.gateway(DRAINS).await;
+    let (left, has_left) = oneshot::channel::<()>();
+    let server = tokio::spawn(upstream.stream(has_left));
+    let mut response = stage.open("left", true).await;
+    assert!(response.body_mut().next().await.is_some());
+    (stage, store, left, server)
 }
 
 /// A provider whose connections the test controls.
@@ -147,9 +147,9 @@ impl Upstream {
     }
 
     /// Sends a stream with 21 words, all but the first after the client has left.
-    async fn stream(self, has_left: tokio::sync::oneshot::Receiver<()>) {
+    async fn stream(self, has_left: oneshot::Receiver<()>) {
         let mut stream = self.accept().await;
-        read_request(&mut stream).await;
+        read_request(&mut stream).await.unwrap();
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
         stream.write_all(head.as_bytes()).await.unwrap();
         let word = json!({ "id": "1", "model": "m", "choices": [{ "index": 0, "delta": { "content": "word " } }] });
@@ -182,32 +182,7 @@ impl Upstream {
 impl Front {
     async fn open(&self, model: &str, stream: bool) -> http::Response<agentloop::transport::Body> {
         let (path, body) = chat(Protocol::OpenAiChat, model, stream);
-        let request = Request::post(format!("{}{path}", self.url))
-            .header("authorization", format!("Bearer {KEY}"))
-            .body(Bytes::from(body.to_string()))
-            .unwrap();
-        HttpTransport::new().send(request, SendOptions::default()).await.unwrap()
-    }
-
-    async fn post(&self, stream: bool) -> agentloop::Result<(u16, Bytes)> {
-        let response = self.open("chat/echo", stream).await;
-        let status = response.status().as_u16();
-        Ok((status, response.into_body().collect(1 << 20).await?))
-    }
-}
-
-/// Reads a request with a body.
-pub(crate) async fn read_request(stream: &mut TcpStream) {
-    let mut read = Vec::new();
-    loop {
-        let text = String::from_utf8_lossy(&read).to_ascii_lowercase();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-            if body.len() >= length.unwrap().trim().parse().unwrap() {
-                return;
-            }
-        }
-        assert_ne!(stream.read_buf(&mut read).await.unwrap(), 0, "the request is cut off");
+        send(post(&format!("{}{path}", self.url), KEY), body.to_string()).await
     }
 }
 

@@ -3,15 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use agentloop::transport::{HttpTransport, SendOptions, Transport};
 use agentloop::{Protocol, Secret};
-use agentloop_gateway::{Limits, PostgresStore};
-use agentloop_sim::Simulator;
-use bytes::Bytes;
-use http::Request;
+use agentloop_gateway::Limits;
 
-use crate::common::{Folder, chat};
-use crate::nodes::{Node, create_key_with};
+use crate::common::{chat, post, send};
+use crate::nodes::{Node, Site, stop_all};
 use crate::servers::patience::until;
 use crate::servers::postgres::PostgresServer;
 use crate::servers::redis::RedisServer;
@@ -20,29 +16,20 @@ use crate::servers::redis::RedisServer;
 struct Three {
     nodes: Vec<Arc<Node>>,
     key: Secret,
-    simulator: Simulator,
-    _rest: (Vec<Folder>, RedisServer, agentloop_sim::Server),
+    _redis: RedisServer,
+    site: Site,
 }
 
 impl Three {
     async fn start(limits: Limits) -> Option<Self> {
         let (server, redis) = (PostgresServer::shared()?, RedisServer::start()?);
-        let database = server.database();
-        let store = PostgresStore::connect(&database).unwrap();
-        let key = create_key_with(&store, "ci", limits).await;
-        let simulator = Simulator::new();
-        let upstream = simulator.clone().serve("127.0.0.1:0").await.unwrap();
-        let address = upstream.address().to_string();
-        let (mut nodes, mut folders) = (Vec::new(), Vec::new());
-        for number in 1..=3 {
-            let folder = Folder::new();
-            let name = format!("node-{number}");
-            let node = Node::start(&name, &address, &database, &folder.0).await;
-            node.join(&redis.url(), &database).await;
-            nodes.push(Arc::new(node));
-            folders.push(folder);
+        let site = Site::open(server).await;
+        let key = site.create_key("ci", limits).await;
+        let nodes = site.start_three().await;
+        for node in &nodes {
+            node.join(&redis.url(), &site.database).await;
         }
-        Some(Self { nodes, key, simulator, _rest: (folders, redis, upstream) })
+        Some(Self { nodes, key, _redis: redis, site })
     }
 
     /// Sends requests from `callers` on each gateway, each `count` one after the other. Returns how many were served.
@@ -76,9 +63,7 @@ impl Three {
     }
 
     async fn stop(self) {
-        for node in self.nodes {
-            assert!(Arc::into_inner(node).unwrap().stop().await);
-        }
+        stop_all(self.nodes).await;
     }
 }
 
@@ -109,7 +94,7 @@ async fn a_limit_of_tokens_holds_for_three_nodes() {
     let served = three.send(1, 120).await;
     let refilled = 10.0 * began.elapsed().as_secs_f64();
     let most = if three.is_undisturbed().await { 600.0 } else { 1_200.0 };
-    let bill = three.simulator.ledger();
+    let bill = three.site.simulator.ledger();
     let used = f64::from(u32::try_from(bill.prompt_tokens + bill.completion_tokens).unwrap());
     assert!(used <= most + refilled + 3.0 * 50.0, "{used} in {:?}", began.elapsed());
     assert!(used >= 300.0 && served > 30, "{served} requests with {used} tokens");
@@ -125,11 +110,7 @@ async fn the_number_of_requests_at_the_same_time_holds_for_three_nodes() {
     let model = "chat/long-40!stall-events=2";
     let open = async |node: &Node| {
         let (path, body) = chat(Protocol::OpenAiChat, model, true);
-        let request = Request::post(format!("{}{path}", node.url))
-            .header("authorization", format!("Bearer {}", three.key.expose()))
-            .body(Bytes::from(body.to_string()))
-            .unwrap();
-        HttpTransport::new().send(request, SendOptions::default()).await.unwrap()
+        send(post(&format!("{}{path}", node.url), three.key.expose()), body.to_string()).await
     };
     let mut opened = Vec::new();
     for number in 0..15 {
@@ -143,7 +124,7 @@ async fn the_number_of_requests_at_the_same_time_holds_for_three_nodes() {
     // If Redis was too slow, a gateway has applied its share of two, which Redis does not count.
     let most = if three.is_undisturbed().await { 6 } else { 12 };
     assert!((6..=most).contains(&opened.len()), "{} of {most}", opened.len());
-    assert_eq!(three.simulator.ledger().in_progress, opened.len() as u64);
+    assert_eq!(three.site.simulator.ledger().in_progress, opened.len() as u64);
     // What ends makes room on another node.
     opened.truncate(3);
     for number in 0..3 {

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use agentloop::{Protocol, Usd};
 use agentloop_gateway::{KeyRecord, LedgerRow, Outcome, RowFilter, Store, new_key};
 use agentloop_sim::Simulator;
-use http::Request;
 use serde_json::json;
 
-use crate::common::{CLIENTS, KEY, Stage, TestStore, UPSTREAMS, chat};
+use crate::common::{CLIENTS, KEY, Stage, TestStore, UPSTREAMS, chat, pairs, post};
 use crate::servers::patience::{PATIENCE, until};
 
 /// The prices of a model for each provider: a millionth of a dollar for a token of the prompt, and two for one of the response.
@@ -48,12 +47,10 @@ fn price(prompt: u64, completion: u64) -> Usd {
 async fn the_ledger_equals_the_bill_for_every_pair_of_apis() {
     let settings = "[gateway.routes.spare]\nmodels = ['chat/echo!status=503', 'claude/echo']\n";
     let (stage, store) = stage(settings, &["echo", "think", "embed", "echo!status=503"]).await;
-    for (name, _) in UPSTREAMS {
-        for (_, client) in CLIENTS {
-            for (model, stream) in [("echo", false), ("echo", true), ("think", true)] {
-                let (path, body) = chat(client, &format!("{name}/{model}"), stream);
-                assert_eq!(stage.post(&path, &body).await.status, 200);
-            }
+    for (name, _, client) in pairs() {
+        for (model, stream) in [("echo", false), ("echo", true), ("think", true)] {
+            let (path, body) = chat(client, &format!("{name}/{model}"), stream);
+            assert_eq!(stage.post(&path, &body).await.status, 200);
         }
     }
     // A fallback: the first provider reports an error, which costs nothing.
@@ -87,12 +84,11 @@ async fn broken_and_cancelled_calls_have_estimated_rows() {
     let stall = "long-40!stall-events=8";
     let settings = "[gateway]\nretries = 0\n[timeouts]\nidle = 0.4\nfirst_content = 2\n";
     let (stage, store) = stage(settings, &[cut, stall, "echo!refuse", "echo!status=500"]).await;
-    let encode = |path: &str| path.replace('!', "%21").replace(';', "%3B");
     for (name, _) in UPSTREAMS {
         let (path, body) = chat(Protocol::Anthropic, &format!("{name}/{cut}"), true);
         assert_eq!(stage.post(&path, &body).await.status, 200);
         let (path, body) = chat(Protocol::Gemini, &format!("{name}/{stall}"), true);
-        let mut response = stage.open(&encode(&path), &body).await;
+        let mut response = stage.open(&path, &body).await;
         assert!(response.body_mut().next().await.is_some());
         drop(response);
         let (path, body) = chat(Protocol::OpenAiChat, &format!("{name}/echo!status=500"), false);
@@ -234,8 +230,8 @@ async fn requests_are_marked_with_tags() {
     let (stage, store) = stage("tags = ['web']\n", &["echo"]).await;
     let (path, body) = chat(Protocol::OpenAiChat, "chat/echo", false);
     let send = |tags: &'static str| {
-        let request = Request::post(stage.at(&path)).header("x-agentloop-tags", tags);
-        stage.send(request.header("authorization", format!("Bearer {KEY}")), body.to_string())
+        let request = post(&stage.at(&path), KEY).header("x-agentloop-tags", tags);
+        stage.send(request, body.to_string())
     };
     assert_eq!(send("run:7, nightly").await.status, 200);
     let refused = send("a b").await;
@@ -255,9 +251,7 @@ async fn a_key_of_the_store_works_until_it_is_revoked() {
     store.create_key(record).await.unwrap();
     let status = async |model: &str| {
         let (path, body) = chat(Protocol::OpenAiChat, model, false);
-        let request = Request::post(stage.at(&path));
-        let request = request.header("authorization", format!("Bearer {}", key.expose()));
-        stage.send(request, body.to_string()).await.status
+        stage.post_as(key.expose(), &path, &body).await.status
     };
     let becomes = async |wanted: u16| {
         let what = format!("the status is {wanted}");
@@ -267,7 +261,7 @@ async fn a_key_of_the_store_works_until_it_is_revoked() {
     assert_eq!(status("claude/echo").await, 403);
     assert!(store.revoke_key("ada", 1).await.unwrap());
     becomes(401).await;
-    let health = stage.send(Request::get(stage.at("/health/ready")), "").await;
+    let health = stage.get("/health/ready").await;
     assert_eq!((health.status, health.text()), (200, "ready\n"));
     assert_eq!(rows(&stage, &store).await[0].key, "ada");
 }

@@ -1,22 +1,20 @@
 //! Several gateways that share a PostgreSQL database.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use agentloop::transport::{HttpTransport, SendOptions, Transport};
 use agentloop::{AgentLoop, Config, Protocol, Secret};
 use agentloop_gateway::{
     Accounts, Gateway, KeyRecord, KeyRing, LedgerRow, Limits, PostgresStore, RowFilter, Server,
     State, Store, new_key,
 };
 use agentloop_sim::Simulator;
-use bytes::Bytes;
 use http::Request;
 
-use crate::common::{Folder, chat, upstream};
+use crate::common::{Reply, chat, post, send, upstream};
+use crate::servers::folder::Folder;
 use crate::servers::patience::{PATIENCE, until};
 use crate::servers::postgres::PostgresServer;
 
@@ -26,45 +24,81 @@ pub(crate) struct Node {
     server: Server,
     admin: Server,
     pub(crate) url: String,
+    _folder: Arc<Folder>,
 }
 
 /// A price of a cent per token.
 const PRICE: &str =
     "[[models.'chat/echo'.prices]]\nper_million = { input = '10000', output = '10000' }\n";
 
-impl Node {
-    pub(crate) async fn start(
-        name: &str,
-        upstream_address: &str,
-        database: &Secret,
-        folder: &Path,
-    ) -> Self {
-        Self::try_start(name, upstream_address, database, folder).await.unwrap()
+/// A database and a provider that gateways share.
+pub(crate) struct Site {
+    pub(crate) database: Secret,
+    store: PostgresStore,
+    pub(crate) simulator: Simulator,
+    upstream: agentloop_sim::Server,
+}
+
+impl Site {
+    pub(crate) async fn open(server: &PostgresServer) -> Self {
+        let database = server.database();
+        let store = PostgresStore::connect(&database).unwrap();
+        let simulator = Simulator::new();
+        let upstream = simulator.clone().serve("127.0.0.1:0").await.unwrap();
+        Self { database, store, simulator, upstream }
     }
 
-    /// Fails if another gateway has the folder.
-    async fn try_start(
-        name: &str,
-        upstream_address: &str,
-        database: &Secret,
-        folder: &Path,
-    ) -> agentloop::Result<Self> {
+    /// Starts a gateway. Fails if another one has the folder.
+    async fn start(&self, name: &str, folder: &Arc<Folder>) -> agentloop::Result<Node> {
         let text = format!("[gateway]\nnode = '{name}'\n[gateway.store]\nurl_env = 'DATABASE'\n");
         let config = Config::parse(&format!("{text}{PRICE}")).unwrap();
-        let provider = upstream("chat", Protocol::OpenAiChat, upstream_address);
+        let address = self.upstream.address().to_string();
+        let provider = upstream("chat", Protocol::OpenAiChat, &address);
         let client = AgentLoop::builder().config(&config).provider(provider).build().unwrap();
         let settings = config.gateway.unwrap();
         let variable = |name: &str| Some(format!("sk-{name}"));
         let state = State::new(&client, &settings, KeyRing::default(), &variable).unwrap();
-        let store: Arc<dyn Store> = Arc::new(PostgresStore::connect(database).unwrap());
-        let accounts = Accounts::open(store, Some(folder), &settings).await?;
+        let store: Arc<dyn Store> = Arc::new(PostgresStore::connect(&self.database).unwrap());
+        let accounts = Accounts::open(store, Some(folder.path()), &settings).await?;
         let gateway = Gateway::with_accounts(state, Vec::new(), accounts.clone());
         let server = gateway.listen("127.0.0.1:0").await.unwrap();
         let admin = gateway.listen_admin("127.0.0.1:0", None).await.unwrap();
         let url = format!("http://{}", server.address());
-        Ok(Self { accounts, server, admin, url })
+        Ok(Node { accounts, server, admin, url, _folder: Arc::clone(folder) })
     }
 
+    /// Starts three gateways, each with a folder of its own.
+    pub(crate) async fn start_three(&self) -> Vec<Arc<Node>> {
+        let mut nodes = Vec::new();
+        for number in 1..=3 {
+            let node = self.start(&format!("node-{number}"), &Arc::new(Folder::new())).await;
+            nodes.push(Arc::new(node.unwrap()));
+        }
+        nodes
+    }
+
+    /// Creates a key with limits in the store.
+    pub(crate) async fn create_key(&self, name: &str, limits: Limits) -> Secret {
+        let (secret, sha256) = new_key().unwrap();
+        let mut key = KeyRecord::default();
+        (key.name, key.sha256, key.limits) = (name.to_owned(), sha256, limits);
+        self.store.create_key(key).await.unwrap();
+        secret
+    }
+
+    async fn rows(&self) -> Vec<LedgerRow> {
+        self.store.rows(&RowFilter::default(), None).await.unwrap()
+    }
+}
+
+/// Stops gateways, each with everything stored.
+pub(crate) async fn stop_all(nodes: Vec<Arc<Node>>) {
+    for node in nodes {
+        assert!(Arc::into_inner(node).unwrap().stop().await, "everything is stored");
+    }
+}
+
+impl Node {
     /// Shares limits and budgets with the others.
     #[cfg(feature = "redis")]
     pub(crate) async fn join(&self, redis: &str, database: &Secret) {
@@ -77,14 +111,9 @@ impl Node {
     pub(crate) async fn chat(&self, key: &Secret, is_stream: bool) -> (u16, String) {
         let (path, mut body) = chat(Protocol::OpenAiChat, "chat/echo", is_stream);
         body["max_tokens"] = 10.into();
-        let request = Request::post(format!("{}{path}", self.url))
-            .header("authorization", format!("Bearer {}", key.expose()))
-            .body(Bytes::from(body.to_string()))
-            .unwrap();
-        let response = HttpTransport::new().send(request, SendOptions::default()).await.unwrap();
-        let status = response.status().as_u16();
-        let body = response.into_body().collect(1 << 20).await.unwrap();
-        (status, String::from_utf8_lossy(&body).into_owned())
+        let request = post(&format!("{}{path}", self.url), key.expose());
+        let reply = Reply::read(send(request, body.to_string()).await).await;
+        (reply.status, reply.text().to_owned())
     }
 
     async fn status(&self, key: &Secret) -> u16 {
@@ -104,10 +133,7 @@ impl Node {
     }
 
     async fn get(&self, url: &str) -> String {
-        let request = Request::get(url).body(Bytes::new());
-        let response = HttpTransport::new().send(request.unwrap(), SendOptions::default()).await;
-        let body = response.unwrap().into_body().collect(1 << 20).await.unwrap();
-        String::from_utf8_lossy(&body).into_owned()
+        Reply::read(send(Request::get(url), "").await).await.text().to_owned()
     }
 
     /// Stops as `agentloop serve` does. Returns whether everything is stored.
@@ -118,53 +144,26 @@ impl Node {
     }
 }
 
-/// Creates a key in the store.
-async fn create_key(store: &PostgresStore, name: &str) -> Secret {
-    create_key_with(store, name, Limits::default()).await
-}
-
-/// Creates a key with limits in the store.
-pub(crate) async fn create_key_with(store: &PostgresStore, name: &str, limits: Limits) -> Secret {
-    let (secret, sha256) = new_key().unwrap();
-    let mut key = KeyRecord::default();
-    (key.name, key.sha256, key.limits) = (name.to_owned(), sha256, limits);
-    store.create_key(key).await.unwrap();
-    secret
-}
-
-pub(crate) async fn all_rows(store: &PostgresStore) -> Vec<LedgerRow> {
-    store.rows(&RowFilter::default(), None).await.unwrap()
-}
-
 #[tokio::test]
 async fn a_revoked_key_stops_on_every_node() {
     let Some(server) = PostgresServer::shared() else { return };
-    let database = server.database();
-    let store = PostgresStore::connect(&database).unwrap();
-    let upstream = Simulator::new().serve("127.0.0.1:0").await.unwrap();
-    let address = upstream.address().to_string();
-    let folders = [Folder::new(), Folder::new(), Folder::new()];
-    let mut nodes = Vec::new();
-    for (number, folder) in (1..).zip(&folders) {
-        nodes.push(Node::start(&format!("node-{number}"), &address, &database, &folder.0).await);
-    }
+    let site = Site::open(server).await;
+    let nodes = site.start_three().await;
     // No node has seen it when it starts.
-    let key = create_key(&store, "ci").await;
+    let key = site.create_key("ci", Limits::default()).await;
     for node in &nodes {
         until("a new key works", async || node.status(&key).await == 200).await;
     }
-    let other = create_key(&store, "other").await;
+    let other = site.create_key("other", Limits::default()).await;
     until("another key works", async || nodes[0].status(&other).await == 200).await;
-    assert!(store.revoke_key("ci", 1).await.unwrap());
+    assert!(site.store.revoke_key("ci", 1).await.unwrap());
     for node in &nodes {
         until("a revoked key is refused", async || node.status(&key).await == 401).await;
     }
     assert_eq!(nodes[0].status(&other).await, 200, "the other key still works");
 
-    for node in nodes {
-        assert!(node.stop().await);
-    }
-    let rows = all_rows(&store).await;
+    stop_all(nodes).await;
+    let rows = site.rows().await;
     let of: BTreeSet<&str> = rows.iter().map(|row| row.node.as_str()).collect();
     assert_eq!(of, BTreeSet::from(["node-1", "node-2", "node-3"]));
 }
@@ -172,18 +171,9 @@ async fn a_revoked_key_stops_on_every_node() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_stops_under_load_stops_no_request_and_loses_no_row() {
     let Some(mut server) = PostgresServer::start(&[]) else { return };
-    let database = server.database();
-    let store = PostgresStore::connect(&database).unwrap();
-    let simulator = Simulator::new();
-    let upstream = simulator.clone().serve("127.0.0.1:0").await.unwrap();
-    let address = upstream.address().to_string();
-    let key = create_key(&store, "ci").await;
-    let folders = [Folder::new(), Folder::new(), Folder::new()];
-    let mut nodes = Vec::new();
-    for (number, folder) in (1..).zip(&folders) {
-        let node = Node::start(&format!("node-{number}"), &address, &database, &folder.0).await;
-        nodes.push(Arc::new(node));
-    }
+    let site = Site::open(&server).await;
+    let key = site.create_key("ci", Limits::default()).await;
+    let nodes = site.start_three().await;
     let (is_over, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
     for node in &nodes {
         until("the key is known", async || node.status(&key).await == 200).await;
@@ -218,15 +208,15 @@ async fn a_database_that_stops_under_load_stops_no_request_and_loses_no_row() {
     while let Some(done) = load.join_next().await {
         done.unwrap();
     }
-    for node in nodes {
+    for node in &nodes {
         until("it works again", async || !node.readiness().await.contains("degraded")).await;
-        assert!(Arc::into_inner(node).unwrap().stop().await, "everything is stored");
     }
-    let rows = all_rows(&store).await;
+    stop_all(nodes).await;
+    let rows = site.rows().await;
     let requests: BTreeSet<&str> = rows.iter().map(|row| row.request.as_str()).collect();
     let sent = sent.load(Ordering::Relaxed) as usize;
     assert_eq!((rows.len(), requests.len()), (sent, sent), "each request has one row");
-    let bill = simulator.ledger();
+    let bill = site.simulator.ledger();
     assert_eq!(bill.calls, sent as u64);
     let exact = rows.iter().filter(|row| !row.estimated);
     let tokens = exact.fold((0, 0), |(prompt, completion), row| {
@@ -238,24 +228,20 @@ async fn a_database_that_stops_under_load_stops_no_request_and_loses_no_row() {
 #[tokio::test]
 async fn a_node_that_starts_without_its_database_knows_its_keys() {
     let Some(mut server) = PostgresServer::start(&[]) else { return };
-    let database = server.database();
-    let store = PostgresStore::connect(&database).unwrap();
-    let simulator = Simulator::new();
-    let upstream = simulator.clone().serve("127.0.0.1:0").await.unwrap();
-    let address = upstream.address().to_string();
-    let key = create_key(&store, "ci").await;
-    let (known, new) = (Folder::new(), Folder::new());
-    let node = Node::start("node-1", &address, &database, &known.0).await;
+    let site = Site::open(&server).await;
+    let key = site.create_key("ci", Limits::default()).await;
+    let (known, new) = (Arc::new(Folder::new()), Arc::new(Folder::new()));
+    let node = site.start("node-1", &known).await.unwrap();
     until("the key is known", async || node.status(&key).await == 200).await;
     assert!(node.stop().await);
     server.stop();
 
-    let node = Node::start("node-1", &address, &database, &known.0).await;
+    let node = site.start("node-1", &known).await.unwrap();
     assert_eq!(node.status(&key).await, 200);
     let readiness = node.readiness().await;
     assert!(readiness.starts_with("ready\n") && readiness.contains("degraded"), "{readiness}");
     // A node that has never seen the database cannot know whether a key is right.
-    let stranger = Node::start("node-2", &address, &database, &new.0).await;
+    let stranger = site.start("node-2", &new).await.unwrap();
     let (status, body) = stranger.chat(&key, false).await;
     assert_eq!(status, 503, "{body}");
     assert!(body.contains("keys_unavailable"), "{body}");
@@ -264,8 +250,8 @@ async fn a_node_that_starts_without_its_database_knows_its_keys() {
     until("the key is known", async || stranger.status(&key).await == 200).await;
     // What was served meanwhile is stored, also if the node is stopped at once.
     assert!(node.stop().await && stranger.stop().await);
-    let rows = all_rows(&store).await;
-    assert_eq!(rows.len() as u64, simulator.ledger().calls);
+    let rows = site.rows().await;
+    assert_eq!(rows.len() as u64, site.simulator.ledger().calls);
     assert_eq!(rows.len(), 3);
 }
 
@@ -274,20 +260,13 @@ async fn a_node_that_starts_without_its_database_knows_its_keys() {
 async fn a_budget_of_one_dollar_holds_for_64_callers_on_three_nodes() {
     let Some(server) = PostgresServer::shared() else { return };
     let Some(redis) = crate::servers::redis::RedisServer::start() else { return };
-    let database = server.database();
-    let store = PostgresStore::connect(&database).unwrap();
-    let simulator = Simulator::new();
-    let upstream = simulator.clone().serve("127.0.0.1:0").await.unwrap();
-    let address = upstream.address().to_string();
+    let site = Site::open(server).await;
     let mut limits = Limits::default();
     limits.budgets = vec!["1/day".parse().unwrap()];
-    let key = create_key_with(&store, "ci", limits).await;
-    let folders = [Folder::new(), Folder::new(), Folder::new()];
-    let mut nodes = Vec::new();
-    for (number, folder) in (1..).zip(&folders) {
-        let node = Node::start(&format!("node-{number}"), &address, &database, &folder.0).await;
-        node.join(&redis.url(), &database).await;
-        nodes.push(Arc::new(node));
+    let key = site.create_key("ci", limits).await;
+    let nodes = site.start_three().await;
+    for node in &nodes {
+        node.join(&redis.url(), &site.database).await;
     }
     let mut callers = tokio::task::JoinSet::new();
     for number in 0..64 {
@@ -315,16 +294,14 @@ async fn a_budget_of_one_dollar_holds_for_64_callers_on_three_nodes() {
     while let Some(count) = callers.join_next().await {
         served += count.unwrap();
     }
-    for node in nodes {
-        assert!(Arc::into_inner(node).unwrap().stop().await);
-    }
-    let rows = all_rows(&store).await;
+    stop_all(nodes).await;
+    let rows = site.rows().await;
     assert!(served > 0 && rows.len() == served as usize, "{served} served, {} rows", rows.len());
     let spent: i128 = rows.iter().map(|row| row.usd.unwrap().picos()).sum();
     let dollar = 1_000_000_000_000;
     // The requests limit their responses, so nothing can cost more than what was reserved.
     assert!(spent <= dollar, "{spent}");
-    let bill = simulator.ledger();
+    let bill = site.simulator.ledger();
     let billed = i128::from(bill.prompt_tokens + bill.completion_tokens) * (dollar / 100);
     assert_eq!(spent, billed, "the ledger is the bill");
 }
@@ -332,13 +309,10 @@ async fn a_budget_of_one_dollar_holds_for_64_callers_on_three_nodes() {
 #[tokio::test]
 async fn a_node_that_ends_without_a_word_loses_no_row() {
     let Some(mut server) = PostgresServer::start(&[]) else { return };
-    let database = server.database();
-    let store = PostgresStore::connect(&database).unwrap();
-    let upstream = Simulator::new().serve("127.0.0.1:0").await.unwrap();
-    let address = upstream.address().to_string();
-    let key = create_key(&store, "ci").await;
-    let folder = Folder::new();
-    let node = Node::start("node-1", &address, &database, &folder.0).await;
+    let site = Site::open(&server).await;
+    let key = site.create_key("ci", Limits::default()).await;
+    let folder = Arc::new(Folder::new());
+    let node = site.start("node-1", &folder).await.unwrap();
     until("the key is known", async || node.status(&key).await == 200).await;
     server.stop();
     for _ in 0..5 {
@@ -347,17 +321,17 @@ async fn a_node_that_ends_without_a_word_loses_no_row() {
     // Dropped without `close`: nothing more is written.
     drop(node);
     server.resume();
-    let before = all_rows(&store).await.len();
+    let before = site.rows().await.len();
     assert!(before <= 1, "{before}");
     // The tasks of the old one hold the lock of the folder until they have ended.
     let mut again = None;
     until("the folder is free", async || {
-        again = Node::try_start("node-1", &address, &database, &folder.0).await.ok();
+        again = site.start("node-1", &folder).await.ok();
         again.is_some()
     })
     .await;
-    until("all rows are stored", async || all_rows(&store).await.len() == 6).await;
+    until("all rows are stored", async || site.rows().await.len() == 6).await;
     assert!(again.unwrap().stop().await);
-    let ids: BTreeSet<String> = all_rows(&store).await.into_iter().map(|row| row.id).collect();
+    let ids: BTreeSet<String> = site.rows().await.into_iter().map(|row| row.id).collect();
     assert_eq!(ids.len(), 6);
 }

@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentloop::Protocol;
+use agentloop_gateway::{Gateway, Server};
 use serde_json::Value;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 
-use crate::common::{CLIENTS, KEY, UPSTREAMS, chat, gateway_at, has_end};
+use crate::common::{
+    CLIENTS, KEY, Records, UPSTREAMS, chat, gateway_at, has_end, post, read_request, send,
+};
 
 /// A recorded response.
 #[derive(Clone)]
@@ -69,20 +72,7 @@ async fn serve(recordings: Arc<Vec<Recording>>) -> String {
             socket.set_nodelay(true).unwrap();
             let recordings = Arc::clone(&recordings);
             tokio::spawn(async move {
-                let mut request = Vec::new();
-                let mut buffer = [0; 65536];
-                while let Ok(read @ 1..) = socket.read(&mut buffer).await {
-                    request.extend_from_slice(&buffer[..read]);
-                    let text = String::from_utf8_lossy(&request).into_owned();
-                    let length = text
-                        .to_lowercase()
-                        .split("content-length: ")
-                        .nth(1)
-                        .and_then(|rest| rest.split("\r\n").next()?.parse::<usize>().ok());
-                    let Some(at) = text.find("\r\n\r\n") else { continue };
-                    if request.len() - at - 4 < length.unwrap_or(0) {
-                        continue;
-                    }
+                while let Some(text) = read_request(&mut socket).await {
                     let number: String = text
                         .split("case-")
                         .nth(1)
@@ -103,7 +93,6 @@ async fn serve(recordings: Arc<Vec<Recording>>) -> String {
                             return;
                         }
                     }
-                    request.clear();
                 }
             });
         }
@@ -111,21 +100,26 @@ async fn serve(recordings: Arc<Vec<Recording>>) -> String {
     address
 }
 
+/// Returns the recordings, and a gateway in front of a server that sends them. Without recordings a note is printed.
+#[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
+async fn replayed() -> Option<(Arc<Vec<Recording>>, (Gateway, Server, Records))> {
+    let Some(recordings) = recordings().map(Arc::new) else {
+        println!("skipped: there is no folder of recordings beside the checkout");
+        return None;
+    };
+    let address = serve(Arc::clone(&recordings)).await;
+    Some((recordings, gateway_at(&address, "[gateway]\nretries = 0\n").await))
+}
+
 #[tokio::test]
 async fn every_recorded_response_is_relayed_byte_for_byte() {
-    let Some(recordings) = recordings() else {
-        println!("skipped: there is no folder of recordings beside the checkout");
-        return;
-    };
-    let recordings = Arc::new(recordings);
-    let address = serve(Arc::clone(&recordings)).await;
-    let (_gateway, server, _records) = gateway_at(&address, "[gateway]\nretries = 0\n").await;
+    let Some((recordings, gateway)) = replayed().await else { return };
     let (mut same, mut failed) = (0, 0);
     for (number, case) in recordings.iter().enumerate() {
         let own = CLIENTS.iter().find(|(_, protocol)| *protocol == case.protocol);
         let Some((name, _)) = own else { continue };
         let reply =
-            ask(&server, case.protocol, &format!("{name}/case-{number}"), case.stream).await;
+            ask(&gateway.1, case.protocol, &format!("{name}/case-{number}"), case.stream).await;
         // Chunks that only report usage are left out, because the request did not ask for them.
         let is_same = reply.1 == case.body || without_usage(&case.body) == without_usage(&reply.1);
         if reply.0 == 200 && is_same {
@@ -152,19 +146,13 @@ fn without_usage(bytes: &[u8]) -> String {
 
 #[tokio::test]
 async fn every_recorded_response_reaches_a_client_of_every_other_api() {
-    let Some(recordings) = recordings() else {
-        println!("skipped: there is no folder of recordings beside the checkout");
-        return;
-    };
-    let recordings = Arc::new(recordings);
-    let address = serve(Arc::clone(&recordings)).await;
-    let (_gateway, server, _records) = gateway_at(&address, "[gateway]\nretries = 0\n").await;
+    let Some((recordings, gateway)) = replayed().await else { return };
     for (number, case) in recordings.iter().enumerate() {
         let name = UPSTREAMS.iter().find(|(_, protocol)| *protocol == case.protocol).unwrap().0;
         let mut statuses = Vec::new();
         for (_, client) in CLIENTS {
             let (status, body) =
-                ask(&server, client, &format!("{name}/case-{number}"), case.stream).await;
+                ask(&gateway.1, client, &format!("{name}/case-{number}"), case.stream).await;
             let text = String::from_utf8_lossy(&body).into_owned();
             statuses.push(status);
             if status == 200 && case.stream {
@@ -184,21 +172,10 @@ async fn every_recorded_response_reaches_a_client_of_every_other_api() {
     }
 }
 
-async fn ask(
-    server: &agentloop_gateway::Server,
-    client: Protocol,
-    model: &str,
-    stream: bool,
-) -> (u16, Vec<u8>) {
-    use agentloop::transport::{HttpTransport, SendOptions, Transport as _};
+async fn ask(server: &Server, client: Protocol, model: &str, stream: bool) -> (u16, Vec<u8>) {
     let (path, body) = chat(client, model, stream);
-    let request = http::Request::post(format!("http://{}{path}", server.address()))
-        .header("authorization", format!("Bearer {KEY}"))
-        .body(bytes::Bytes::from(body.to_string()))
-        .unwrap();
-    static TRANSPORT: std::sync::OnceLock<HttpTransport> = std::sync::OnceLock::new();
-    let transport = TRANSPORT.get_or_init(HttpTransport::new);
-    let response = transport.send(request, SendOptions::default()).await.unwrap();
+    let url = format!("http://{}{path}", server.address());
+    let response = send(post(&url, KEY), body.to_string()).await;
     let (head, body) = response.into_parts();
     (head.status.as_u16(), body.collect(64 << 20).await.unwrap().to_vec())
 }

@@ -4,11 +4,13 @@ use std::sync::{Arc, Mutex};
 
 use agentloop::Protocol;
 use agentloop_sim::Simulator;
-use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use serde_json::json;
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 
-use crate::common::{CLIENTS, KEY, Stage, UPSTREAMS, chat, gateway_at};
+use crate::common::{
+    CLIENTS, KEY, Stage, UPSTREAMS, chat, gateway_at, pairs, post, read_request, send,
+};
 
 /// A server that sends one body, cut into pieces, and keeps the requests.
 pub(crate) struct Replay {
@@ -27,23 +29,8 @@ impl Replay {
                 socket.set_nodelay(true).unwrap();
                 let (pieces, kept) = (pieces.clone(), Arc::clone(&kept));
                 tokio::spawn(async move {
-                    let mut request = Vec::new();
-                    let mut buffer = [0; 65536];
-                    loop {
-                        let read = socket.read(&mut buffer).await.unwrap_or(0);
-                        request.extend_from_slice(&buffer[..read]);
-                        let text = String::from_utf8_lossy(&request).into_owned();
-                        let length = text
-                            .to_lowercase()
-                            .split("content-length: ")
-                            .nth(1)
-                            .and_then(|rest| rest.split("\r\n").next()?.parse::<usize>().ok());
-                        let body = text.find("\r\n\r\n").map(|at| request.len() - at - 4);
-                        if read == 0 || (length.is_some() && body >= length) {
-                            kept.lock().unwrap().push(text);
-                            break;
-                        }
-                    }
+                    let Some(request) = read_request(&mut socket).await else { return };
+                    kept.lock().unwrap().push(request);
                     let head = format!(
                         "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nx-request-id: up-1\r\nx-ratelimit-remaining-requests: 9\r\nset-cookie: a=b\r\ntransfer-encoding: chunked\r\n\r\n"
                     );
@@ -66,12 +53,8 @@ impl Replay {
 
 async fn through(replay: &Replay, path: &str, body: &str) -> (http::HeaderMap, Vec<u8>) {
     let (_gateway, server, _records) = gateway_at(&replay.address, "").await;
-    let request = http::Request::post(format!("http://{}{path}", server.address()))
-        .header("authorization", format!("Bearer {KEY}"))
-        .body(bytes::Bytes::copy_from_slice(body.as_bytes()))
-        .unwrap();
-    use agentloop::transport::{HttpTransport, SendOptions, Transport as _};
-    let response = HttpTransport::new().send(request, SendOptions::default()).await.unwrap();
+    let url = format!("http://{}{path}", server.address());
+    let response = send(post(&url, KEY), body.to_owned()).await;
     assert_eq!(response.status(), 200);
     let (head, body) = response.into_parts();
     (head.headers, body.collect(1 << 20).await.unwrap().to_vec())
@@ -152,16 +135,14 @@ async fn usage_is_requested_and_left_out_if_the_client_did_not_ask() {
 async fn the_same_api_is_relayed_and_others_are_translated() {
     let stage = Stage::start(Simulator::new()).await;
     let mut count = 0;
-    for (name, upstream) in UPSTREAMS {
-        for (_, client) in CLIENTS {
-            let (path, body) = chat(client, &format!("{name}/echo"), false);
-            stage.post(&path, &body).await;
-            count += 1;
-            let seen = stage.records.wait(count).await;
-            let last = seen.last().unwrap();
-            assert_eq!(last.is_relayed, client == upstream, "{client:?} → {upstream:?}");
-            assert!(last.is_complete && last.completion.is_some() && last.status == 200);
-        }
+    for (name, upstream, client) in pairs() {
+        let (path, body) = chat(client, &format!("{name}/echo"), false);
+        stage.post(&path, &body).await;
+        count += 1;
+        let seen = stage.records.wait(count).await;
+        let last = seen.last().unwrap();
+        assert_eq!(last.is_relayed, client == upstream, "{client:?} → {upstream:?}");
+        assert!(last.is_complete && last.completion.is_some() && last.status == 200);
     }
 }
 
@@ -209,5 +190,4 @@ async fn a_gemini_stream_without_sse_is_an_array() {
             "{upstream:?} {list}"
         );
     }
-    let _: Value = json!(null);
 }

@@ -94,8 +94,7 @@ async fn a_strict_key_refuses_what_would_be_left_out() {
     let reply = stage.post(&path, &body).await;
     assert_eq!(reply.status, 200);
     assert!(reply.headers["x-agentloop-warnings"].to_str().unwrap().contains("logit_bias"));
-    let request = http::Request::post(stage.at(&path)).header("authorization", "Bearer sk-STRICT");
-    let reply = stage.send(request, body.to_string()).await;
+    let reply = stage.post_as("sk-STRICT", &path, &body).await;
     assert_eq!(reply.status, 400, "{}", reply.text());
     assert!(reply.text().contains("logit_bias"), "{}", reply.text());
 }

@@ -10,19 +10,18 @@ use bytes::Bytes;
 use http::Request;
 
 use crate::common::{KEY, Stage, chat, upstream};
+use crate::servers::folder::Folder;
 use crate::servers::patience::{PATIENCE, until, within};
 
 #[tokio::test]
 async fn tls_serves_http_1_and_2_on_one_port() {
     let stage = Stage::start(Simulator::new()).await;
-    let folder = std::env::temp_dir().join(format!("agentloop-gateway-tls-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = Folder::new();
     let made =
         rcgen::generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()])
             .unwrap();
-    let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
-    std::fs::write(&cert, made.cert.pem()).unwrap();
-    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let cert = folder.write("cert.pem", made.cert.pem());
+    let key = folder.write("key.pem", made.signing_key.serialize_pem());
     let server = stage
         .gateway
         .listen_with("127.0.0.1:0", Some(Tls::read(&cert, &key).unwrap()), 10)
@@ -39,7 +38,6 @@ async fn tls_serves_http_1_and_2_on_one_port() {
     assert_eq!((response.status().as_u16(), response.version()), (200, http::Version::HTTP_2));
     std::fs::remove_file(&key).unwrap();
     assert!(Tls::read(&cert, &key).unwrap_err().to_string().contains("key.pem"));
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[tokio::test]
@@ -117,25 +115,16 @@ async fn metrics_are_on_the_admin_listener_only_and_need_its_token() {
     let stage = Stage::start(Simulator::new()).await;
     let (path, body) = chat(Protocol::OpenAiChat, "chat/echo", false);
     stage.post(&path, &body).await;
-    let get = |url: String| Request::get(url);
-    assert_eq!(
-        stage
-            .send(get(stage.at("/metrics")).header("authorization", format!("Bearer {KEY}")), "")
-            .await
-            .status,
-        404
-    );
+    let status = async |url: &str, token: &str| {
+        let request = Request::get(url).header("authorization", format!("Bearer {token}"));
+        stage.send(request, "").await.status
+    };
+    assert_eq!(status(&stage.at("/metrics"), KEY).await, 404);
     let admin = stage.gateway.listen_admin("127.0.0.1:0", Some("op-token".into())).await.unwrap();
     let url = format!("http://{}/metrics", admin.address());
-    assert_eq!(stage.send(get(url.clone()), "").await.status, 401);
-    assert_eq!(
-        stage
-            .send(get(url.clone()).header("authorization", format!("Bearer {KEY}")), "")
-            .await
-            .status,
-        401
-    );
-    let reply = stage.send(get(url).header("authorization", "Bearer op-token"), "").await;
+    assert_eq!(stage.send(Request::get(&url), "").await.status, 401);
+    assert_eq!(status(&url, KEY).await, 401);
+    let reply = stage.send(Request::get(&url).header("authorization", "Bearer op-token"), "").await;
     assert!(reply.text().contains("agentloop_requests_total{api=\"openai_chat\",call=\"chat\",model=\"chat/echo\",status=\"200\"} 1"), "{}", reply.text());
     assert!(reply.text().contains("agentloop_tokens_total"));
     assert!(!reply.text().contains(KEY));

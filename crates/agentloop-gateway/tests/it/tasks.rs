@@ -4,7 +4,7 @@ use agentloop_sim::Simulator;
 use http::Request;
 use serde_json::json;
 
-use crate::common::{KEY, Stage, gateway_at};
+use crate::common::{KEY, Stage, gateway_at, post};
 use crate::relay::Replay;
 
 /// Returns a form with a model and a file.
@@ -25,9 +25,8 @@ fn form(model: &str, fields: &[(&str, &str)], file: &[u8]) -> Vec<u8> {
 
 /// Sends a form.
 async fn post_form(stage: &Stage, path: &str, body: Vec<u8>) -> (u16, String) {
-    let request = Request::post(stage.at(path))
-        .header("authorization", format!("Bearer {KEY}"))
-        .header("content-type", "multipart/form-data; boundary=b");
+    let request = post(&stage.at(path), KEY);
+    let request = request.header("content-type", "multipart/form-data; boundary=b");
     let reply = stage.send(request, body).await;
     (reply.status, reply.text().to_owned())
 }
@@ -109,10 +108,8 @@ async fn a_strict_key_refuses_what_would_be_left_out_of_other_modalities() {
     let reply = stage.post("/v1/images/generations", &image).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
     assert!(reply.headers["x-agentloop-warnings"].to_str().unwrap().contains("seed"));
-    let strictly = async |path: &str, body: &serde_json::Value| {
-        let request = Request::post(stage.at(path)).header("authorization", "Bearer sk-STRICT");
-        stage.send(request, body.to_string()).await
-    };
+    let strictly =
+        async |path: &str, body: &serde_json::Value| stage.post_as("sk-STRICT", path, body).await;
     let reply = strictly("/v1/images/generations", &image).await;
     assert_eq!(reply.status, 400, "{}", reply.text());
     assert!(reply.text().contains("seed"), "{}", reply.text());
