@@ -146,8 +146,7 @@ fn recordings_have_no_secrets() {
 #[test]
 fn nothing_is_sent_without_consent_or_beyond_the_limit() {
     let run = agentloop(["check", "openai/gpt-4.1-mini"]).env("OPENAI_API_KEY", "example").run();
-    run.refuses("for at most about $0.0");
-    assert!(run.stderr.contains("--yes"), "{run}");
+    run.refuses("for at most about $0.0").reports("--yes");
     agentloop(["check", "openai/gpt-4.1", "--yes", "--max-cost", "0.000001"])
         .env("OPENAI_API_KEY", "example")
         .run()

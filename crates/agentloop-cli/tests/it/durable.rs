@@ -70,7 +70,7 @@ fn a_stream_that_was_cut_off_counts_with_an_estimate() {
 fn a_limit_that_cannot_be_checked_refuses_calls() {
     let folder = Folder::with([]);
     std::fs::create_dir_all(folder.path().join("data")).unwrap();
-    std::fs::write(folder.path().join("data/history.sqlite3"), "damaged".repeat(1_000)).unwrap();
+    folder.write("data/history.sqlite3", "damaged".repeat(1_000));
     let url = serve(completion(), Then::Close);
     let refused = chat(&folder, &url, "[cost]\nlimit = \"9\"\nper = \"day\"", &CHAT);
     refused.fails(2, "the spending limit cannot be checked");

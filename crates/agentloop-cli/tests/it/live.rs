@@ -83,8 +83,7 @@ fn an_incomplete_response_is_printed_and_reported() {
         let url = streams(&[r#"{"content":"Hel"}"#], reason);
         for form in [None, Some("--json"), Some("--events")] {
             let run = lab(&url, ["chat", "Hi"].into_iter().chain(form)).run().exits(1);
-            assert!(run.stdout.contains("Hel"), "{run}");
-            assert!(run.stderr.contains(words), "{run}");
+            run.shows("Hel").reports(words);
         }
     }
 }

@@ -47,18 +47,15 @@ fn a_mistyped_command_is_not_sent_to_a_model() {
 fn a_mistyped_command_with_words_or_options_is_suggested() {
     // Nothing can be sent, so the hint begins with what was probably meant.
     let run = agentloop(["chta", "hello"]).run();
-    run.refuses("hint: did you mean `agentloop chat hello`?");
-    assert!(run.stderr.contains("agentloop setup"), "{run}");
+    run.refuses("hint: did you mean `agentloop chat hello`?").reports("agentloop setup");
     let run = agentloop(["chta", "hello", "-m", "openai/gpt-4.1"]).run();
-    assert!(run.stderr.contains("hint: did you mean `agentloop chat hello`?"), "{run}");
-    assert!(run.stderr.contains("OPENAI_API_KEY"), "{run}");
+    run.reports("hint: did you mean `agentloop chat hello`?").reports("OPENAI_API_KEY");
     // With a model, it is a prompt.
     let run = agentloop(["chta", "hello"]).env("AGENTLOOP_MODEL", "sim/echo").run().exits(0);
     assert!(run.stdout.contains("chta hello"), "{run}");
     // `chat` has no such option, but the command has it.
     let run = agentloop(["serv", "--check"]).env("AGENTLOOP_MODEL", "sim/echo").run();
-    run.refuses("`serv` is not a command; did you mean `serve`?");
-    assert!(run.stderr.contains("`--check`"), "{run}");
+    run.refuses("`serv` is not a command; did you mean `serve`?").reports("`--check`");
     // The option is what is wrong.
     agentloop(["why", "--temprature", "1"]).run().reports("'--temperature'");
 }

@@ -64,8 +64,7 @@ fn the_table_shows_the_urls_that_are_used() {
         .env("AGENTLOOP_GROQ_BASE_URL", "http://proxy.example/groq/")
         .env("AZURE_RESOURCE_NAME", "team-blue")
         .run();
-    assert!(run.stdout.contains("http://proxy.example/groq\t"), "{run}");
-    assert!(run.stdout.contains("https://team-blue.openai.azure.com/openai/v1"), "{run}");
+    run.shows("http://proxy.example/groq\t").shows("https://team-blue.openai.azure.com/openai/v1");
 }
 
 #[test]
@@ -93,8 +92,7 @@ fn an_unknown_setting_is_reported_with_file_and_line() {
 #[test]
 fn invalid_toml_is_reported_with_file_and_line() {
     let run = agentloop(["providers"]).folder_config("[providers\n").run();
-    run.fails(2, "HOME/agentloop.toml");
-    assert!(run.stderr.contains("line 1"), "{run}");
+    run.fails(2, "HOME/agentloop.toml").reports("line 1");
 }
 
 /// A user may write the key itself into the file. It must not appear in an error.

@@ -120,8 +120,7 @@ fn a_run_that_stops_early_reports_the_reason() {
     ] {
         let args = ["run", "-m", "sim/tools", "--tool", "time", "What time is it?"];
         let run = agentloop(args.into_iter().chain(more)).config(SUM).run();
-        run.fails(1, words);
-        assert!(run.stderr.contains("tool: time ({\"offset\":\"+02:00\"}) did not run"), "{run}");
+        run.fails(1, words).reports("tool: time ({\"offset\":\"+02:00\"}) did not run");
     }
     let run = agentloop(["run", "-m", "sim/length", "Hello"]).run();
     run.fails(1, "error: the response is truncated");

@@ -141,8 +141,7 @@ fn a_run_whose_process_was_killed_is_not_continued_silently() {
             folder.write("run.json", saved);
         }
         let taken = run_at_home(&folder, ALLOWED);
-        taken.refuses("ended before the run did");
-        assert!(taken.stderr.contains("at a terminal"), "{taken}");
+        taken.refuses("ended before the run did").reports("at a terminal");
     }
 }
 

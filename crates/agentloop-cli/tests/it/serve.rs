@@ -98,8 +98,7 @@ fn keys_of_the_earlier_file_are_moved_to_the_database_once() {
 #[test]
 fn a_configuration_is_checked_without_starting_a_server() {
     let good = serve("[gateway.routes.fast]\nmodels = ['sim/echo']\n", &["--check"]);
-    good.prints("");
-    assert!(good.stderr.contains("the configuration of the gateway is valid"), "{good}");
+    good.prints("").reports("the configuration of the gateway is valid");
     let typo = serve("[gateway]\nlisten = '127.0.0.1:0'\nlog_form = 'json'\n", &["--check"]);
     typo.fails(2, "gateway.toml: line 3: unknown field `log_form`");
     let route = serve("[gateway.routes.fast]\nmodels = ['nowhere/m']\n", &["--check"]).exits(2);

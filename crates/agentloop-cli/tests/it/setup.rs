@@ -289,8 +289,7 @@ fn config_edit_opens_the_editor_and_checks_the_file() {
     // The variable may have options. VISUAL is preferred.
     let options = [("EDITOR", "false"), ("VISUAL", "sh -c 'echo default_modle = 1 > \"$0\"'")];
     let wrong = run(&home, &["config", "edit"], "", &options);
-    wrong.fails(2, "default_modle");
-    assert!(wrong.stderr.contains("agentloop config edit"), "{wrong}");
+    wrong.fails(2, "default_modle").reports("agentloop config edit");
     // A file with an error can be opened again.
     edit("sh -c 'echo \"default_model = \\\"sim/echo\\\"\" > \"$0\"'")
         .exits(0)

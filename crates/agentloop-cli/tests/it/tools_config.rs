@@ -96,8 +96,7 @@ fn a_pattern_that_matches_nothing_is_a_warning_that_names_what_exists() {
 #[test]
 fn deny_wins_over_a_pattern_that_allows() {
     let run = run(TOOLS, &["--tool", "mine", "--allow", "*", "--deny", "weath*", "Go"]).exits(0);
-    assert!(run.stdout.contains("weather says: Error: denied"), "{run}");
-    assert!(run.stdout.contains("time says: {"), "{run}");
+    run.shows("weather says: Error: denied").shows("time says: {");
 }
 
 /// Approval of a call is stored with the run. It must not start another program that has got the name meanwhile.
@@ -107,7 +106,7 @@ fn approval_does_not_apply_to_another_program_of_the_same_name() {
     let run = |args: &str| agentloop(args.split(' ')).within(folder.path()).run();
     run("--config a.toml -m sim/tools --tool weather --save run.json Go").exits(3);
     let changed = TOOLS.replace("%s is sunny", "%s is on fire");
-    std::fs::write(folder.path().join("a.toml"), changed).unwrap();
+    folder.write("a.toml", changed);
     let again = run("--config a.toml --resume run.json --tool weather --save run2.json");
     again.fails(3, "the definition of the tool `weather` has changed");
 }
@@ -192,8 +191,7 @@ mod mcp {
         let config = config(&folder, "allow = ['look', 'get_*']\n");
         let all = run(&config, &["--mcp", "books", "--deny", "books:delete_*", "Go"]).exits(0);
         // The tools have the name of the configuration, and the program sees only what it was given.
-        assert!(all.stdout.contains("books__look says: Hello Ann\n"), "{all}");
-        assert!(all.stdout.contains("books__get_one says: Hello Ann\n"), "{all}");
+        all.shows("books__look says: Hello Ann\n").shows("books__get_one says: Hello Ann\n");
         assert!(all.stdout.contains("books__delete_all says: Error: denied"), "{all}");
         let one = run(&config, &["--tool", "books:get_*", "Go"]);
         assert_eq!(

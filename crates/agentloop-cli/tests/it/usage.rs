@@ -156,8 +156,7 @@ fn all_rows_are_exported_in_the_order_of_time() {
 fn rows_are_deleted_only_after_a_question() {
     let home = ledger(three_rows());
     let asked = run(&home, "usage prune --before 2026-11-16");
-    asked.fails(2, "add --yes");
-    assert!(asked.stderr.contains("1 row of the ledger before 2026-11-16"), "{asked}");
+    asked.fails(2, "add --yes").reports("1 row of the ledger before 2026-11-16");
     assert!(run(&home, "usage prune --before 2026-11-16 --yes").stderr.contains("deleted 1 row"));
     // A key that is not in use any more.
     run(&home, "keys forget ci").fails(2, "add --yes");
