@@ -6,7 +6,7 @@ use crate::common;
 use common::folder::Folder;
 use common::sim::Server;
 use common::{Outcome, agentloop, command};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Creates a folder with one file. Runs are saved there.
 fn folder() -> Folder {
@@ -75,8 +75,10 @@ fn a_run_continues_without_a_denied_tool() {
 
 #[test]
 fn tools_that_ran_before_the_wait_do_not_run_again() {
+    fn call(id: &str, name: &str, arguments: &str) -> Value {
+        json!({ "type": "tool_call", "id": id, "name": name, "arguments": arguments })
+    }
     let text = |text: &str| json!({ "type": "text", "text": text });
-    let call = |id: &str, name: &str, arguments: &str| json!({ "type": "tool_call", "id": id, "name": name, "arguments": arguments });
     let read = call("c2", "read_file", r#"{"path":"README.md"}"#);
     let script = json!({ "turns": [
         { "parts": [text("First I count."), call("c1", "time", "{}")] },
