@@ -3,6 +3,7 @@
 use agentloop::{ChatResponse, ResponsePart};
 use serde_json::Value;
 
+use crate::recordings::agree;
 use crate::recordings::corpus::Recording;
 
 laws_of!("cohere-v2", crate::recordings::cohere::agrees);
@@ -20,12 +21,7 @@ struct Sums {
 }
 
 pub(crate) fn agrees(recording: &Recording) -> Result<(), String> {
-    if !recording.is_answer() {
-        return Ok(());
-    }
-    let decoded = recording.decode();
-    let (read, wire) = (of_response(decoded.response()?), of_wire(recording));
-    if read == wire { Ok(()) } else { Err(format!("\nread {read:?}\nwire {wire:?}")) }
+    agree(recording, of_response, of_wire)
 }
 
 fn of_response(response: &ChatResponse) -> Sums {

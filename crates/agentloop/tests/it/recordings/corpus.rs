@@ -152,6 +152,20 @@ impl Recording {
             && !self.has("error_5xx")
     }
 
+    /// The JSON values of the body: one, or those of a stream's events.
+    pub(crate) fn values(&self) -> Vec<Value> {
+        let text = String::from_utf8_lossy(&self.body);
+        match serde_json::from_str(&text) {
+            Ok(Value::Array(values)) => values,
+            Ok(value) => vec![value],
+            Err(_) => {
+                let data =
+                    |line: &str| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok();
+                text.lines().filter_map(data).collect()
+            }
+        }
+    }
+
     pub(crate) fn decode(&self) -> Decoded {
         self.decode_bytes(&self.body, usize::MAX)
     }
@@ -163,20 +177,14 @@ impl Recording {
         let mut events = Vec::new();
         let mut stream = match inspect::decode(client(), &options, answer) {
             Ok(stream) => stream,
-            Err(error) => {
-                return Decoded { events, error: Some(error) };
-            }
+            Err(error) => return Decoded { events, error: Some(error) },
         };
         // Everything is there already: the stream never waits.
         loop {
-            match next(&mut stream) {
+            match crate::support::now(stream.next()) {
                 Some(Ok(event)) => events.push(event),
-                Some(Err(error)) => {
-                    return Decoded { events, error: Some(error) };
-                }
-                None => {
-                    return Decoded { events, error: None };
-                }
+                Some(Err(error)) => return Decoded { events, error: Some(error) },
+                None => return Decoded { events, error: None },
             }
         }
     }
@@ -199,8 +207,4 @@ impl Recording {
         answer.status = self.status;
         (options, answer)
     }
-}
-
-fn next(stream: &mut agentloop::ChatStream) -> Option<agentloop::Result<ChatStreamEvent>> {
-    crate::support::now(stream.next())
 }

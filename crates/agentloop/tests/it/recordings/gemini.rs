@@ -79,7 +79,7 @@ fn of_wire(recording: &Recording, index: u32) -> Sums {
     let mut sums = Sums::default();
     // A call whose arguments come in pieces, of which the recordings have only texts at the top.
     let mut partial: Option<(String, serde_json::Map<String, Value>)> = None;
-    for chunk in chunks(recording) {
+    for chunk in recording.values() {
         let candidates = chunk["candidates"].as_array().cloned().unwrap_or_default();
         let ours =
             |candidate: &&Value| candidate["index"].as_u64().unwrap_or(0) == u64::from(index);
@@ -125,17 +125,4 @@ fn of_wire(recording: &Recording, index: u32) -> Sums {
         }
     }
     sums
-}
-
-fn chunks(recording: &Recording) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&recording.body);
-    if !recording.streaming {
-        return vec![serde_json::from_str(&text).unwrap()];
-    }
-    if text.trim_start().starts_with('[') {
-        return serde_json::from_str(&text).unwrap();
-    }
-    text.lines()
-        .filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok())
-        .collect()
 }

@@ -81,6 +81,7 @@ mod responses;
 mod shortened;
 mod totals;
 
+use agentloop::ChatResponse;
 use corpus::{Recording, recordings};
 
 /// Runs `check` over the recordings of a wire and reports all that fail.
@@ -104,6 +105,20 @@ fn over(wire: &str, check: impl Fn(&Recording) -> Result<(), String>) {
         recordings.len(),
         failures.join("\n")
     );
+}
+
+/// Compares what is read of a response with a second, naive reading of its bytes.
+fn agree<T: std::fmt::Debug + PartialEq>(
+    recording: &Recording,
+    of_response: impl Fn(&ChatResponse) -> T,
+    of_wire: impl Fn(&Recording) -> T,
+) -> Result<(), String> {
+    if !recording.is_answer() {
+        return Ok(());
+    }
+    let decoded = recording.decode();
+    let (read, wire) = (of_response(decoded.response()?), of_wire(recording));
+    if read == wire { Ok(()) } else { Err(format!("read:\n{read:#?}\nwire:\n{wire:#?}")) }
 }
 
 laws_of!("openai-chat", crate::recordings::oracle::agrees);

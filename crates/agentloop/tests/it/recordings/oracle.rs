@@ -75,7 +75,7 @@ fn of_response(response: &ChatResponse, index: u32) -> Sums {
 fn of_wire(recording: &Recording, index: u64) -> Sums {
     let mut sums = Sums::default();
     let mut keys: Vec<String> = Vec::new();
-    for (at, chunk) in chunks(recording).iter().enumerate() {
+    for (at, chunk) in recording.values().iter().enumerate() {
         let Some(choices) = chunk["choices"].as_array() else {
             continue;
         };
@@ -127,14 +127,4 @@ fn add_words(words: &mut String, content: &Value) {
         }
         _ => {}
     }
-}
-
-fn chunks(recording: &Recording) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&recording.body);
-    if !recording.streaming {
-        return vec![serde_json::from_str(&text).unwrap()];
-    }
-    text.lines()
-        .filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok())
-        .collect()
 }

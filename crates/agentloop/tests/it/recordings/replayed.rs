@@ -8,15 +8,11 @@ use crate::recordings::over;
 
 /// The items of a response: one by one, else all of them at its end.
 fn items(recording: &Recording) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&recording.body);
+    let events = recording.values();
     let list = |value: &Value| value["output"].as_array().cloned().unwrap_or_default();
     if !recording.streaming {
-        return list(&serde_json::from_str(&text).unwrap());
+        return list(&events[0]);
     }
-    let events: Vec<Value> = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok())
-        .collect();
     let done = events.iter().filter(|event| event["type"] == "response.output_item.done");
     let mut done: Vec<&Value> = done.collect();
     done.sort_by_key(|event| event["output_index"].as_i64());

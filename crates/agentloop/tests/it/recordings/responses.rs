@@ -4,7 +4,7 @@ use agentloop::{ChatResponse, ResponsePart};
 use serde_json::Value;
 
 use crate::recordings::corpus::Recording;
-use crate::recordings::over;
+use crate::recordings::{agree, over};
 
 /// All that a reader may not lose, in order.
 #[derive(Debug, Default, PartialEq)]
@@ -20,39 +20,24 @@ struct Sums {
 }
 
 pub(crate) fn agrees(recording: &Recording) -> Result<(), String> {
-    if !recording.is_answer() {
-        return Ok(());
-    }
-    let decoded = recording.decode();
-    let read = of_response(decoded.response()?);
-    let wire = of_wire(recording);
-    if read == wire { Ok(()) } else { Err(format!("read:\n{read:#?}\nwire:\n{wire:#?}")) }
+    agree(recording, of_response, of_wire)
 }
 
 /// Usage as on the wire.
 fn counts(recording: &Recording) -> Result<(), String> {
-    if !recording.is_answer() {
-        return Ok(());
-    }
-    let decoded = recording.decode();
-    let usage = &decoded.response()?.usage;
-    let answer = answer(recording);
-    let wire = &answer["usage"];
-    let expected = (
-        wire["input_tokens"].as_u64(),
-        wire["output_tokens"].as_u64(),
-        wire["total_tokens"].as_u64(),
-        wire["input_tokens_details"]["cached_tokens"].as_u64(),
-        wire["output_tokens_details"]["reasoning_tokens"].as_u64(),
-    );
-    let read = (
-        usage.prompt_tokens,
-        usage.completion_tokens,
-        usage.total_tokens,
-        usage.details.cached_tokens,
-        usage.details.reasoning_tokens,
-    );
-    if read == expected { Ok(()) } else { Err(format!("{read:?} instead of {expected:?}")) }
+    let read = |response: &ChatResponse| {
+        let (usage, details) = (&response.usage, &response.usage.details);
+        let total = [usage.prompt_tokens, usage.completion_tokens, usage.total_tokens];
+        (total, details.cached_tokens, details.reasoning_tokens)
+    };
+    let wire = |recording: &Recording| {
+        let wire = &answer(recording)["usage"];
+        let names = ["input_tokens", "output_tokens", "total_tokens"];
+        let cached = wire["input_tokens_details"]["cached_tokens"].as_u64();
+        let reasoning = wire["output_tokens_details"]["reasoning_tokens"].as_u64();
+        (names.map(|name| wire[name].as_u64()), cached, reasoning)
+    };
+    agree(recording, read, wire)
 }
 
 /// Whether an event ends the response.
@@ -163,20 +148,13 @@ fn of_wire(recording: &Recording) -> Sums {
     sums
 }
 
-fn events(recording: &Recording) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&recording.body);
-    text.lines()
-        .filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok())
-        .collect()
-}
-
 /// The response as it is repeated at the end.
 fn answer(recording: &Recording) -> Value {
     if !recording.streaming {
         return serde_json::from_slice(&recording.body).unwrap();
     }
-    events(recording).into_iter().rfind(|event| event["response"].is_object()).unwrap()["response"]
-        .take()
+    let last = recording.values().into_iter().rfind(|event| event["response"].is_object());
+    last.unwrap()["response"].take()
 }
 
 /// The items of a body; of a stream those that ended, in their order.
@@ -184,7 +162,7 @@ fn items(recording: &Recording) -> Vec<Value> {
     if !recording.streaming {
         return answer(recording)["output"].as_array().unwrap().clone();
     }
-    let mut done: Vec<Value> = events(recording);
+    let mut done = recording.values();
     done.retain(|event| event["type"] == "response.output_item.done");
     done.sort_by_key(|event| event["output_index"].as_u64());
     done.into_iter().map(|mut event| event["item"].take()).collect()

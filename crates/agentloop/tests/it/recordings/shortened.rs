@@ -12,13 +12,6 @@ const WIRE: &str = "openai-responses";
 /// Recordings whose last event does not list the items that were streamed.
 const UNLISTED: &[&str] = &["other-stream-redacted-thinking-parallel-tool-calls-8b10f605"];
 
-fn events(recording: &Recording) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&recording.body);
-    text.lines()
-        .filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok())
-        .collect()
-}
-
 fn kind(event: &Value) -> &str {
     event["type"].as_str().unwrap_or_default()
 }
@@ -36,7 +29,7 @@ fn same_after(recording: &Recording, change: impl Fn(&mut Vec<Value>)) -> Result
     if !recording.streaming || !recording.is_answer() {
         return Ok(());
     }
-    let mut events_left = events(recording);
+    let mut events_left = recording.values();
     change(&mut events_left);
     let text: String = events_left.iter().map(|event| format!("data: {event}\n\n")).collect();
     let decoded = recording.decode_bytes(text.as_bytes(), usize::MAX);
@@ -177,7 +170,7 @@ fn the_response_at_the_end_of_a_stream_equals_a_complete_body() {
         if !recording.streaming || !recording.is_answer() || !is_listed(recording) {
             return Ok(());
         }
-        let mut end = events(recording).into_iter().rfind(is_end).unwrap();
+        let mut end = recording.values().into_iter().rfind(is_end).unwrap();
         let body = end["response"].take().to_string();
         let decoded = recording.decode_bytes(body.as_bytes(), usize::MAX);
         compare(recording.decode().response()?, decoded.response()?)

@@ -5,24 +5,11 @@ use serde_json::Value;
 use crate::recordings::corpus::Recording;
 use crate::recordings::over;
 
-/// The JSON values of a body: one, or those of a stream's events.
-fn values(recording: &Recording) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&recording.body);
-    match serde_json::from_str(&text) {
-        Ok(Value::Array(values)) => values,
-        Ok(value) => vec![value],
-        Err(_) => {
-            let data = |line: &str| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok();
-            text.lines().filter_map(data).collect()
-        }
-    }
-}
-
 /// The last prompt, completion and total that the body reports.
 fn reported(recording: &Recording) -> Option<[Option<u64>; 3]> {
     let places = ["/usage", "/usageMetadata", "/x_groq/usage", "/response/usage"];
     let of = |value: &Value| places.iter().find_map(|at| value.pointer(at)?.as_object().cloned());
-    let usage = values(recording).iter().rev().find_map(of)?;
+    let usage = recording.values().iter().rev().find_map(of)?;
     let first = |names: &[&str]| names.iter().find_map(|name| usage.get(*name)?.as_u64());
     Some([
         first(&["prompt_tokens", "input_tokens", "promptTokenCount"]),
