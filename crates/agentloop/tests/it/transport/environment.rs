@@ -60,9 +60,7 @@ async fn the_certificate_file_and_the_proxy_of_the_environment_are_used() {
     let file = env::temp_dir().join(format!("agentloop-test-{}.pem", std::process::id()));
     std::fs::write(&file, &trust.authority_pem).unwrap();
     let (target, target_url) = listen().await;
-    let (proxy, proxy_url) = listen().await;
-    let proxy = tokio::spawn(async move {
-        let mut inside = accept(&proxy).await;
+    let (proxy_url, proxy) = serve(async move |mut inside| {
         let (head, _) = read_request(&mut inside).await.unwrap();
         let address = target_url.strip_prefix("http://").unwrap();
         let mut outside = TcpStream::connect(address).await.unwrap();
@@ -72,8 +70,7 @@ async fn the_certificate_file_and_the_proxy_of_the_environment_are_used() {
     });
     let server = tokio::spawn(async move {
         let mut stream = trust.accept(accept(&target).await).await.unwrap();
-        read_request(&mut stream).await.unwrap();
-        answer(&mut stream, SAID).await;
+        respond(&mut stream, SAID).await;
     });
     let variables = [("SSL_CERT_FILE", file.to_str().unwrap()), ("HTTPS_PROXY", &proxy_url)];
     in_environment("https://secure.test:8443/", &variables).await;
@@ -92,8 +89,7 @@ async fn is_trusted_with(variables: &[(&str, &str)]) -> bool {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         let Ok(mut stream) = trust.accept(accept(&listener).await).await else { return false };
-        read_request(&mut stream).await.unwrap();
-        answer(&mut stream, SAID).await;
+        respond(&mut stream, SAID).await;
         true
     });
     let url = url.replace("http://", "https://");
@@ -116,8 +112,7 @@ async fn hosts_in_no_proxy_are_reached_without_it() {
     let port = listener.local_addr().unwrap().port();
     let server = tokio::spawn(async move {
         let mut stream = accept(&listener).await;
-        read_request(&mut stream).await.unwrap();
-        answer(&mut stream, SAID).await;
+        respond(&mut stream, SAID).await;
     });
     // Nothing listens at the proxy's port. 0.0.0.0 leads to this machine, but is not known to.
     let variables = [("ALL_PROXY", "http://127.0.0.1:1"), ("NO_PROXY", "10.0.0.0/8,0.0.0.0")];

@@ -10,9 +10,7 @@ use crate::transport::support::*;
 
 #[tokio::test]
 async fn a_connection_is_reused_after_its_response_was_read() {
-    let (listener, url) = listen().await;
-    let server = tokio::spawn(async move {
-        let mut stream = accept(&listener).await;
+    let (url, server) = serve(async move |mut stream| {
         let mut bodies = Vec::new();
         for body in ["one", "two", "three"] {
             bodies.push(read_request(&mut stream).await.unwrap().1);
@@ -29,13 +27,7 @@ async fn a_connection_is_reused_after_its_response_was_read() {
 
 #[tokio::test]
 async fn a_request_names_its_host_and_path() {
-    let (listener, url) = listen().await;
-    let server = tokio::spawn(async move {
-        let mut stream = accept(&listener).await;
-        let (head, _) = read_request(&mut stream).await.unwrap();
-        answer(&mut stream, "").await;
-        head
-    });
+    let (url, server) = serve(async move |mut stream| respond(&mut stream, "").await.0);
     text(&transport(), get(format!("{url}/v1/models?limit=2"))).await.unwrap();
     let head = server.await.unwrap();
     let host = url.strip_prefix("http://").unwrap();
@@ -49,13 +41,11 @@ async fn a_connection_that_the_server_closed_while_idle_is_replaced() {
     let (close, closing) = tokio::sync::oneshot::channel();
     let server = tokio::spawn(async move {
         let mut first = accept(&listener).await;
-        read_request(&mut first).await.unwrap();
-        answer(&mut first, "one").await;
+        respond(&mut first, "one").await;
         closing.await.unwrap();
         drop(first);
         let mut second = accept(&listener).await;
-        read_request(&mut second).await.unwrap();
-        answer(&mut second, "two").await;
+        respond(&mut second, "two").await;
     });
     let transport = transport();
     assert_eq!(text(&transport, get(&url)).await.unwrap(), "one");
@@ -70,15 +60,12 @@ async fn a_connection_on_which_the_server_wrote_while_idle_is_replaced() {
     let (wrote, written) = tokio::sync::oneshot::channel();
     let server = tokio::spawn(async move {
         let mut first = accept(&listener).await;
-        read_request(&mut first).await.unwrap();
-        answer(&mut first, "one").await;
+        respond(&mut first, "one").await;
         let late = "HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n";
         first.write_all(late.as_bytes()).await.unwrap();
         wrote.send(()).unwrap();
         let mut second = accept(&listener).await;
-        let (head, body) = read_request(&mut second).await.unwrap();
-        answer(&mut second, "two").await;
-        (head, body)
+        respond(&mut second, "two").await
     });
     let transport = transport();
     assert_eq!(text(&transport, get(&url)).await.unwrap(), "one");
@@ -100,15 +87,12 @@ async fn a_request_is_sent_again_if_its_reused_connection_closes_at_the_same_tim
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         let mut first = accept(&listener).await;
-        read_request(&mut first).await.unwrap();
-        answer(&mut first, "one").await;
+        respond(&mut first, "one").await;
         // Read, but without a single byte of a response.
         read_request(&mut first).await.unwrap();
         drop(first);
         let mut second = accept(&listener).await;
-        let (_, body) = read_request(&mut second).await.unwrap();
-        answer(&mut second, "two").await;
-        body
+        respond(&mut second, "two").await.1
     });
     let transport = transport();
     assert_eq!(text(&transport, get(&url)).await.unwrap(), "one");
@@ -122,14 +106,11 @@ async fn a_request_that_may_cost_twice_is_sent_once_if_the_caller_wants_that() {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         let mut first = accept(&listener).await;
-        read_request(&mut first).await.unwrap();
-        answer(&mut first, "one").await;
+        respond(&mut first, "one").await;
         read_request(&mut first).await.unwrap();
         drop(first);
         let mut second = accept(&listener).await;
-        let (_, body) = read_request(&mut second).await.unwrap();
-        answer(&mut second, "three").await;
-        body
+        respond(&mut second, "three").await.1
     });
     let transport = transport();
     let options = SendOptions::default().with_once();
@@ -150,8 +131,7 @@ async fn a_request_that_was_read_long_before_its_connection_broke_is_not_sent_ag
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
-        read_request(&mut stream).await.unwrap();
-        answer(&mut stream, "one").await;
+        respond(&mut stream, "one").await;
         read_request(&mut stream).await.unwrap();
         tokio::time::advance(Duration::from_secs(6)).await;
         drop(stream);
@@ -195,9 +175,7 @@ async fn dropping_the_future_closes_the_socket() {
 
 #[tokio::test]
 async fn dropping_the_body_closes_the_socket() {
-    let (listener, url) = listen().await;
-    let server = tokio::spawn(async move {
-        let mut stream = accept(&listener).await;
+    let (url, server) = serve(async move |mut stream| {
         read_request(&mut stream).await.unwrap();
         let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n";
         stream.write_all(head).await.unwrap();
@@ -213,9 +191,7 @@ async fn dropping_the_body_closes_the_socket() {
 
 #[tokio::test]
 async fn a_body_dropped_at_its_last_piece_returns_its_connection_to_the_pool() {
-    let (listener, url) = listen().await;
-    let server = tokio::spawn(async move {
-        let mut stream = accept(&listener).await;
+    let (url, server) = serve(async move |mut stream| {
         for _ in 0..2 {
             read_request(&mut stream).await.unwrap();
             let whole =
@@ -256,57 +232,34 @@ async fn chunks_arrive_one_by_one() {
     server.await.unwrap();
 }
 
-/// Serves one response of these bytes and closes. Returns the kind and text of the error.
-async fn cut(bytes: &'static str) -> (ErrorKind, String) {
-    let (listener, url) = listen().await;
-    let server = tokio::spawn(async move {
-        let mut stream = accept(&listener).await;
-        read_request(&mut stream).await.unwrap();
-        stream.write_all(bytes.as_bytes()).await.unwrap();
-    });
-    let error = text(&transport(), get(&url)).await.unwrap_err();
-    server.await.unwrap();
-    (error.kind(), error.to_string())
-}
-
 #[tokio::test]
-async fn a_body_shorter_than_its_length_is_an_error() {
-    let (kind, message) = cut("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nshort").await;
-    assert_eq!(kind, ErrorKind::Connection);
-    assert!(message.contains("127.0.0.1:"), "{message}");
-}
-
-#[tokio::test]
-async fn chunks_without_a_last_one_are_an_error() {
-    let (kind, message) =
-        cut("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n").await;
-    assert_eq!(kind, ErrorKind::Connection);
-    assert!(message.contains("127.0.0.1:"), "{message}");
-}
-
-#[tokio::test]
-async fn a_response_that_is_not_http_is_a_protocol_error() {
-    let (kind, _) = cut("SSH-2.0-OpenSSH_9.6\r\n\r\n").await;
-    assert_eq!(kind, ErrorKind::Protocol);
+async fn a_body_that_is_cut_off_and_a_response_that_is_not_http_are_errors() {
+    for (bytes, kind) in [
+        ("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nshort", ErrorKind::Connection),
+        (
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n",
+            ErrorKind::Connection,
+        ),
+        ("SSH-2.0-OpenSSH_9.6\r\n\r\n", ErrorKind::Protocol),
+    ] {
+        let (url, server) = serve_bytes(bytes);
+        let error = text(&transport(), get(&url)).await.unwrap_err();
+        server.await.unwrap();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains("127.0.0.1:"), "{error}");
+    }
 }
 
 #[tokio::test]
 async fn a_body_without_length_ends_with_the_connection() {
-    let (listener, url) = listen().await;
-    let server = tokio::spawn(async move {
-        let mut stream = accept(&listener).await;
-        read_request(&mut stream).await.unwrap();
-        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nall of it").await.unwrap();
-    });
+    let (url, server) = serve_bytes("HTTP/1.1 200 OK\r\n\r\nall of it");
     assert_eq!(text(&transport(), get(&url)).await.unwrap(), "all of it");
     server.await.unwrap();
 }
 
 #[tokio::test]
 async fn a_large_body_is_sent_completely() {
-    let (listener, url) = listen().await;
-    let server = tokio::spawn(async move {
-        let mut stream = accept(&listener).await;
+    let (url, server) = serve(async move |mut stream| {
         let (_, body) = read_request(&mut stream).await.unwrap();
         answer(&mut stream, &body.len().to_string()).await;
     });
@@ -317,14 +270,9 @@ async fn a_large_body_is_sent_completely() {
 
 #[tokio::test]
 async fn any_status_is_a_response() {
-    let (listener, url) = listen().await;
-    let server = tokio::spawn(async move {
-        let mut stream = accept(&listener).await;
-        read_request(&mut stream).await.unwrap();
-        let whole =
-            b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\ncontent-length: 4\r\n\r\nslow";
-        stream.write_all(whole).await.unwrap();
-    });
+    let (url, server) = serve_bytes(
+        "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\ncontent-length: 4\r\n\r\nslow",
+    );
     let response = send(&transport(), get(&url)).await.unwrap();
     assert_eq!(response.status(), 429);
     assert_eq!(response.headers()["retry-after"], "7");

@@ -40,9 +40,7 @@ async fn an_https_host_is_reached_through_a_tunnel_with_the_proxys_password() {
     });
     let server = tokio::spawn(async move {
         let mut stream = trust.accept(accept(&target).await).await.unwrap();
-        let (head, _) = read_request(&mut stream).await.unwrap();
-        answer(&mut stream, "through").await;
-        head
+        respond(&mut stream, "through").await.0
     });
     let said = text(&transport, get("https://secure.test/path")).await.unwrap();
     assert_eq!(said, "through");
@@ -57,12 +55,7 @@ async fn an_https_host_is_reached_through_a_tunnel_with_the_proxys_password() {
 
 #[tokio::test]
 async fn a_proxy_that_opens_no_tunnel_is_a_connection_error_without_the_password() {
-    let (proxy, proxy_url) = listen().await;
-    let proxy = tokio::spawn(async move {
-        let mut stream = accept(&proxy).await;
-        read_request(&mut stream).await.unwrap();
-        stream.write_all(b"HTTP/1.1 407 Who are you\r\n\r\n").await.unwrap();
-    });
+    let (proxy_url, proxy) = serve_bytes("HTTP/1.1 407 Who are you\r\n\r\n");
     let transport = through(&with_password(&proxy_url));
     let error = text(&transport, get("https://secure.test/")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connection);
@@ -75,13 +68,8 @@ async fn a_proxy_that_opens_no_tunnel_is_a_connection_error_without_the_password
 
 #[tokio::test]
 async fn the_proxy_gets_the_whole_url_of_an_http_host() {
-    let (proxy, proxy_url) = listen().await;
-    let proxy = tokio::spawn(async move {
-        let mut stream = accept(&proxy).await;
-        let (head, _) = read_request(&mut stream).await.unwrap();
-        answer(&mut stream, "from afar").await;
-        head
-    });
+    let (proxy_url, proxy) =
+        serve(async move |mut stream| respond(&mut stream, "from afar").await.0);
     let transport = through(&with_password(&proxy_url));
     let said = text(&transport, get("http://plain.test:8080/path?q=1")).await.unwrap();
     assert_eq!(said, "from afar");
@@ -93,9 +81,7 @@ async fn the_proxy_gets_the_whole_url_of_an_http_host() {
 
 #[tokio::test]
 async fn a_socks_proxy_gets_the_name_of_the_host() {
-    let (proxy, proxy_url) = listen().await;
-    let proxy = tokio::spawn(async move {
-        let mut stream = accept(&proxy).await;
+    let (proxy_url, proxy) = serve(async move |mut stream| {
         let mut greeting = [0; 3];
         stream.read_exact(&mut greeting).await.unwrap();
         assert_eq!(greeting, [5, 1, 0]);
@@ -106,9 +92,7 @@ async fn a_socks_proxy_gets_the_name_of_the_host() {
         assert_eq!(&request[5..15], b"plain.test");
         assert_eq!(request[15..], 80_u16.to_be_bytes());
         stream.write_all(&[5, 0, 0, 1, 127, 0, 0, 1, 0, 80]).await.unwrap();
-        let (head, _) = read_request(&mut stream).await.unwrap();
-        answer(&mut stream, "by socks").await;
-        head
+        respond(&mut stream, "by socks").await.0
     });
     let transport = through(&proxy_url.replace("http://", "socks5h://"));
     assert_eq!(text(&transport, get("http://plain.test/a")).await.unwrap(), "by socks");
@@ -123,8 +107,7 @@ async fn a_host_on_the_list_is_reached_without_the_proxy() {
     let (proxy, proxy_url) = listen().await;
     let server = tokio::spawn(async move {
         let mut stream = accept(&listener).await;
-        read_request(&mut stream).await.unwrap();
-        answer(&mut stream, "directly").await;
+        respond(&mut stream, "directly").await;
     });
     let transport = HttpTransport::builder()
         .proxy(proxy_url)
@@ -143,8 +126,7 @@ async fn this_machine_is_reached_without_the_proxy() {
     let server = tokio::spawn(async move {
         for _ in 0..2 {
             let mut stream = accept(&listener).await;
-            read_request(&mut stream).await.unwrap();
-            answer(&mut stream, "directly").await;
+            respond(&mut stream, "directly").await;
         }
     });
     let transport = through("http://127.0.0.1:1");

@@ -26,9 +26,7 @@ fn redirect(listener: TcpListener, status: u16, location: String) -> JoinHandle<
 fn destination(listener: TcpListener) -> JoinHandle<(String, Vec<u8>)> {
     tokio::spawn(async move {
         let mut stream = accept(&listener).await;
-        let request = read_request(&mut stream).await.unwrap();
-        answer(&mut stream, "arrived").await;
-        request
+        respond(&mut stream, "arrived").await
     })
 }
 
@@ -73,16 +71,12 @@ async fn a_get_is_redirected_to_another_origin_without_its_headers() {
 
 #[tokio::test]
 async fn a_redirect_within_an_origin_keeps_secrets_and_the_connection() {
-    let (listener, url) = listen().await;
-    let server = tokio::spawn(async move {
-        let mut stream = accept(&listener).await;
+    let (url, server) = serve(async move |mut stream| {
         read_request(&mut stream).await.unwrap();
         let answer_one =
             b"HTTP/1.1 308 Elsewhere\r\nlocation: /new\r\ncontent-length: 5\r\n\r\nmoved";
         stream.write_all(answer_one).await.unwrap();
-        let (head, _) = read_request(&mut stream).await.unwrap();
-        answer(&mut stream, "arrived").await;
-        head
+        respond(&mut stream, "arrived").await.0
     });
     let request = Request::post(&url).header("x-api-key", "secret").body("b".into()).unwrap();
     assert_eq!(text(&transport(), request).await.unwrap(), "arrived");
@@ -110,9 +104,7 @@ async fn a_get_follows_a_found_and_a_post_does_not() {
 
 #[tokio::test]
 async fn a_redirect_loop_is_an_error() {
-    let (listener, url) = listen().await;
-    let server = tokio::spawn(async move {
-        let mut stream = accept(&listener).await;
+    let (url, server) = serve(async move |mut stream| {
         let mut count = 0;
         while read_request(&mut stream).await.is_some() {
             count += 1;

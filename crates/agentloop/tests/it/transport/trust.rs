@@ -16,8 +16,7 @@ async fn a_server_of_an_added_authority_is_trusted() {
     let server = tokio::spawn(async move {
         let mut stream = trust.accept(accept(&listener).await).await.unwrap();
         for body in ["one", "two"] {
-            read_request(&mut stream).await.unwrap();
-            answer(&mut stream, body).await;
+            respond(&mut stream, body).await;
         }
     });
     let url = url.replace("http://", "https://");
@@ -45,9 +44,7 @@ async fn a_server_of_an_unknown_authority_is_a_tls_error_with_a_hint() {
 
 #[tokio::test]
 async fn a_server_that_speaks_plain_http_is_a_tls_error() {
-    let (listener, url) = listen().await;
-    let server = tokio::spawn(async move {
-        let mut stream = accept(&listener).await;
+    let (url, server) = serve(async move |mut stream| {
         answer(&mut stream, "this is not TLS").await;
         closed(&mut stream).await;
     });

@@ -6,8 +6,9 @@ use agentloop::Error;
 use agentloop::transport::{Body, HttpTransport, SendOptions, Transport};
 use bytes::Bytes;
 use http::{Request, Response};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 
 use crate::support::patience::within;
 
@@ -16,6 +17,28 @@ pub(crate) async fn listen() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     (listener, url)
+}
+
+/// Runs a server of one connection. Returns its URL, and the task, which ends with what `serve` returns.
+pub(crate) fn serve<F>(
+    serve: impl FnOnce(TcpStream) -> F + Send + 'static,
+) -> (String, JoinHandle<F::Output>)
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let listener = TcpListener::from_std(listener).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    (url, tokio::spawn(async move { serve(accept(&listener).await).await }))
+}
+
+/// Runs a server that reads one request, sends these bytes and closes.
+pub(crate) fn serve_bytes(bytes: &'static str) -> (String, JoinHandle<()>) {
+    serve(async move |mut stream| {
+        read_request(&mut stream).await.unwrap();
+        stream.write_all(bytes.as_bytes()).await.unwrap();
+    })
 }
 
 pub(crate) async fn accept(listener: &TcpListener) -> TcpStream {
@@ -86,6 +109,16 @@ pub(crate) async fn read_request<S: AsyncRead + Unpin>(
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.ok()?;
     Some((head, body))
+}
+
+/// Reads one request, which it returns, and answers it.
+pub(crate) async fn respond<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut S,
+    body: &str,
+) -> (String, Vec<u8>) {
+    let request = read_request(stream).await.unwrap();
+    answer(stream, body).await;
+    request
 }
 
 /// Answers with status 200 and a body of known length.
