@@ -1,11 +1,10 @@
-//! Cohere's own API: the form of requests, citations, and what is read from odd streams.
+//! Cohere's own API: what a table of cases cannot say.
 
 use agentloop::inspect::{self, EncodedRequest};
 use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
 use agentloop::{
-    AgentLoop, ChatMessage, ChatRequest, Citation, ContentPart, Effort, EmbedRequest, ErrorKind,
-    FileInput, FinishReason, Protocol, ResponseFormat, ResponsePart, Thinking, ToolCallPart,
-    ToolChoice, ToolDefinition, Usd, WarningKind,
+    AgentLoop, ChatMessage, ChatRequest, Citation, ContentPart, EmbedRequest, FinishReason,
+    ResponsePart, ToolCallPart, Usd,
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -26,128 +25,6 @@ fn body(encoded: &EncodedRequest) -> Value {
 
 fn ask() -> ChatRequest {
     ChatRequest::new("cohere/command-a-03-2025").user("Hello")
-}
-
-fn tool(name: &str) -> ToolDefinition {
-    ToolDefinition::function(name, json!({ "type": "object", "properties": {} }))
-}
-
-fn file(text: &str, citations: Option<bool>) -> ContentPart {
-    let mut file = FileInput::default();
-    file.file_data = Some(format!("data:text/plain,{text}"));
-    file.title = Some("Sky".to_owned());
-    file.citations = citations;
-    ContentPart::File { file, cache_control: None }
-}
-
-#[test]
-fn parameters_have_the_names_and_ranges_of_the_api() {
-    let request = ask()
-        .temperature(0.5)
-        .top_p(1.0)
-        .top_k(40)
-        .max_tokens(100)
-        .seed(3)
-        .stop(vec!["a", "b"])
-        .extra("safety_mode", "STRICT");
-    let encoded = encode(&request);
-    assert_eq!(encoded.url, "https://api.cohere.com/v2/chat");
-    assert_eq!(
-        body(&encoded),
-        json!({ "model": "command-a-03-2025", "temperature": 0.5, "p": 0.99, "k": 40, "max_tokens": 100, "seed": 3,
-                "stop_sequences": ["a", "b"], "safety_mode": "STRICT",
-                "messages": [{ "role": "user", "content": "Hello" }] })
-    );
-    let kinds: Vec<WarningKind> = encoded.warnings.iter().map(|warning| warning.kind).collect();
-    assert_eq!(kinds, [WarningKind::Clamped], "{:?}", encoded.warnings);
-    assert_eq!(body(&inspect::encode(&client(), &ask(), true).unwrap())["stream"], true);
-    let compatible = encode(&ask().protocol(Protocol::OpenAiChat));
-    assert_eq!(compatible.url, "https://api.cohere.ai/compatibility/v1/chat/completions");
-}
-
-#[test]
-fn text_files_to_cite_are_documents_and_others_are_text() {
-    let request = ChatRequest::new("cohere/m").user([
-        file("green", Some(true)),
-        ContentPart::text("What color?"),
-        file("blue", None),
-        ContentPart::image_url("https://example.com/sky.png"),
-    ]);
-    let encoded = encode(&request);
-    let sent = body(&encoded);
-    let document = json!({ "id": "doc_0", "data": { "title": "Sky", "text": "green" } });
-    assert_eq!(sent["documents"], json!([document]));
-    assert_eq!(
-        sent["messages"][0]["content"],
-        json!([{ "type": "text", "text": "What color?" }, { "type": "text", "text": "Sky\n\nblue" },
-               { "type": "image_url", "image_url": { "url": "https://example.com/sky.png" } }])
-    );
-    assert!(encoded.warnings.is_empty(), "{:?}", encoded.warnings);
-    let pdf = ContentPart::file("a.pdf", "data:application/pdf;base64,JVBERi0=");
-    let request = ChatRequest::new("cohere/m").user([pdf]);
-    let error = inspect::encode(&client(), &request, false).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert_eq!(encode(&request.lenient()).warnings.len(), 1);
-}
-
-#[test]
-fn a_tool_that_must_be_called_is_sent_alone() {
-    let request = || ask().tool(tool("f")).tool(tool("g"));
-    for (choice, word, tools) in [
-        (ToolChoice::Auto, Value::Null, 2),
-        (ToolChoice::None, json!("NONE"), 2),
-        (ToolChoice::Required, json!("REQUIRED"), 2),
-        (ToolChoice::function("g"), json!("REQUIRED"), 1),
-    ] {
-        let encoded = encode(&request().tool_choice(choice.clone()));
-        let sent = body(&encoded);
-        assert_eq!(sent["tool_choice"], word, "{choice:?}");
-        assert_eq!(sent["tools"].as_array().unwrap().len(), tools, "{choice:?}");
-        assert_eq!(encoded.warnings.len(), usize::from(tools == 1), "{:?}", encoded.warnings);
-    }
-    let strict = |first: bool| {
-        let tools = [tool("f").with_strict(first), tool("g").with_strict(true)];
-        encode(&tools.into_iter().fold(ask(), ChatRequest::tool))
-    };
-    assert_eq!(body(&strict(true))["strict_tools"], true);
-    assert_eq!(body(&strict(false)).get("strict_tools"), None);
-    assert_eq!(strict(false).warnings.len(), 1);
-}
-
-#[test]
-fn thinking_is_a_switch_with_a_budget() {
-    let on = json!({ "type": "enabled" });
-    let off = json!({ "type": "disabled" });
-    for (request, sent, warnings) in [
-        (ask(), Value::Null, 0),
-        (ask().thinking(Thinking::enabled()), on.clone(), 0),
-        (ask().thinking(Thinking::disabled()), off.clone(), 0),
-        (ask().effort(Effort::None), off, 0),
-        (ask().effort(Effort::High), on.clone(), 0),
-        (ask().effort(Effort::Low), on, 1),
-        (ask().thinking(Thinking::budget(9)), json!({ "type": "enabled", "token_budget": 9 }), 0),
-    ] {
-        let mut request = request;
-        "cohere/some-model".clone_into(&mut request.model);
-        let encoded = encode(&request);
-        assert_eq!(body(&encoded)["thinking"], sent, "{request:?}");
-        assert_eq!(encoded.warnings.len(), warnings, "{:?}", encoded.warnings);
-    }
-}
-
-#[test]
-fn a_schema_is_part_of_the_json_format_but_not_beside_tools() {
-    let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
-    let format = ResponseFormat::json_schema("s", schema.clone());
-    let sent = body(&encode(&ask().response_format(format.clone())));
-    let expected = json!({ "type": "json_object", "json_schema": schema });
-    assert_eq!(sent["response_format"], expected);
-    for format in [format, ResponseFormat::JsonObject {}] {
-        let encoded = encode(&ask().response_format(format).tool(tool("f")));
-        assert_eq!(body(&encoded).get("response_format"), None);
-        let subjects = encoded.warnings.iter().map(|warning| warning.subject.as_deref());
-        assert!(subjects.eq([Some("response_format")]), "{:?}", encoded.warnings);
-    }
 }
 
 #[test]
@@ -264,59 +141,6 @@ async fn the_cost_is_that_of_the_billed_tokens() {
     let response = ai.chat(ask()).await.unwrap();
     assert_eq!(response.usage.prompt_tokens, Some(503));
     assert_eq!(response.cost.unwrap().usd, Usd::from_picos(40_000_000));
-}
-
-#[test]
-fn an_error_is_one_wherever_it_is() {
-    let start = "event: message-start\ndata: {\"id\":\"1\",\"type\":\"message-start\",\"delta\":{\"message\":{}}}\n\n";
-    let text = "data: {\"type\":\"content-delta\",\"index\":0,\"delta\":{\"message\":{\"content\":{\"text\":\"Hé\"}}}}\n\n";
-    let error = "data: {\"message\":\"out of luck\"}\n\n";
-    for size in [1, 7, usize::MAX] {
-        let decoded = read(format!("{start}{text}{error}").as_bytes(), true, size);
-        let failed = decoded.error.unwrap();
-        assert_eq!(failed.message(), "out of luck");
-        assert_eq!(failed.partial().unwrap().text(), "Hé");
-        // A failure without content fails the call.
-        let end = "data: {\"type\":\"message-end\",\"delta\":{\"finish_reason\":\"ERROR\",\"error\":\"no\"}}\n\n";
-        let failed = read(format!("{start}{end}").as_bytes(), true, size).response().unwrap_err();
-        assert_eq!(failed.message(), "no");
-        let failed = read(format!("{start}{text}{end}").as_bytes(), true, size).response().unwrap();
-        assert_eq!(failed.finish_reason(), Some(&FinishReason::Error));
-        assert_eq!(failed.warnings[0].kind, WarningKind::Provider);
-        let cut = read(format!("{start}{text}").as_bytes(), true, size).response().unwrap_err();
-        assert_eq!(cut.kind(), ErrorKind::IncompleteStream);
-    }
-    for (body, kind) in [
-        (r#"{"message":"no"}"#, ErrorKind::Server),
-        ("[1]", ErrorKind::Protocol),
-        ("{}", ErrorKind::Protocol),
-        ("", ErrorKind::IncompleteStream),
-    ] {
-        let error = read(body.as_bytes(), false, usize::MAX).response().unwrap_err();
-        assert_eq!(error.kind(), kind, "{body}: {error:?}");
-    }
-}
-
-#[test]
-fn pieces_of_arguments_that_look_like_none_are_kept() {
-    let call = |kind: &str, fields: &str| {
-        format!(
-            "data: {{\"type\":\"{kind}\",\"index\":0,\"delta\":{{\"message\":{{\"tool_calls\":{{{fields}}}}}}}}}\n\n"
-        )
-    };
-    let start = call("tool-call-start", r#""id":"c","function":{"name":"f","arguments":""}"#);
-    let piece = |text: &str| {
-        call("tool-call-delta", &format!(r#""function":{{"arguments":{}}}"#, json!(text)))
-    };
-    let end = "data: {\"type\":\"message-end\",\"delta\":{\"finish_reason\":\"TOOL_CALL\"}}\n\n";
-    for (pieces, expected) in
-        [(vec![r#"{"a":"#, "null", "}"], r#"{"a":null}"#), (vec!["null"], "{}"), (vec![], "{}")]
-    {
-        let pieces: String = pieces.into_iter().map(piece).collect();
-        let response =
-            read(format!("{start}{pieces}{end}").as_bytes(), true, 5).response().unwrap();
-        assert_eq!(response.tool_calls().next().unwrap().arguments, expected);
-    }
 }
 
 // Each citation without a number looked at all blocks for the last text.

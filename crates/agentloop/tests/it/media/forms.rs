@@ -45,13 +45,7 @@ fn file(file: FileInput) -> ContentPart {
 }
 
 fn typed(url: &str, mime: &str) -> ContentPart {
-    let (file_url, mime_type) = (Some(url.to_owned()), Some(mime.to_owned()));
-    file({
-        let mut value = FileInput::default();
-        value.file_url = file_url;
-        value.mime_type = mime_type;
-        value
-    })
+    file(FileInput::from_url(url).with_mime_type(mime))
 }
 
 #[test]
@@ -128,7 +122,7 @@ fn an_image_of_an_earlier_response_that_cannot_be_sent_is_left_out_with_a_warnin
 fn files() {
     let pdf = || ContentPart::file("a.pdf", PDF);
     let object = json!({"type": "file", "file": {"file_data": PDF, "filename": "a.pdf"}});
-    let uploaded = || ContentPart::file_id("file-1");
+    let uploaded = || file(FileInput::from_id("file-1"));
     for model in ["openai/m", "deepseek/m", "huggingface/m"] {
         assert_eq!(sent(model, pdf()), object, "{model}");
         assert_eq!(sent(model, uploaded()), json!({"type": "file", "file": {"file_id": "file-1"}}));
