@@ -1,94 +1,40 @@
 //! Laws over real traffic for Anthropic's and Gemini's API: recorded requests are read and sent on, and recorded responses of
 //! every API are written and read again.
 
-use agentloop::inspect::{self, DecodeOptions, HttpResponse};
-use agentloop::protocol::serve::{StreamWriter, read_chat, write_body};
+use agentloop::protocol::serve::{StreamWriter, write_body};
 use agentloop::{
-    AgentLoop, ChatMessage, ChatResponse, ChatStreamEvent, Choice, Citation, ErrorKind,
-    FinishReason, Protocol, ResponsePart, Usage,
+    ChatResponse, ChatStreamEvent, Choice, Citation, ErrorKind, FinishReason, Protocol,
+    ResponsePart, Usage,
 };
 use serde_json::{Value, json};
 
-use crate::recordings::corpus::{CHAT_WIRES, Recording, client, recordings};
-use crate::specs::gemini;
-use crate::specs::spec::Spec;
-use crate::support::now;
+use super::recorded::{
+    Own, begins_with_the_shorter_one, can_be_sent_everywhere, every_answer, every_request, reread,
+};
 
-/// The protocols, their recordings, and the list of messages in their requests.
-const OWN: [(Protocol, &str, &str); 2] = [
+const OWN: [Own; 2] = [
     (Protocol::Anthropic, "anthropic-messages", "messages"),
     (Protocol::Gemini, "gemini", "contents"),
 ];
 
-/// The recorded requests of a wire that their provider took: name, path, body. `None` without the recordings.
-fn requests(wire: &str) -> Option<Vec<(String, String, Value)>> {
-    let mut requests = Vec::new();
-    for recording in recordings(wire)?.iter().filter(|recording| recording.is_answer()) {
-        let Ok(bytes) = std::fs::read(recording.folder.join("request.json")) else { continue };
-        let meta = std::fs::read(recording.folder.join("meta.json")).unwrap();
-        let meta: Value = serde_json::from_slice(&meta).unwrap();
-        let path = meta["endpoint"].as_str().unwrap_or("/v1beta/models/m:generateContent");
-        let body: Value = serde_json::from_slice(&bytes).unwrap();
-        requests.push((recording.id.clone(), path.to_owned(), body));
-    }
-    Some(requests)
-}
-
-fn skipped(what: &str) {
-    println!("skipped: there is no folder of {what} beside the checkout");
-}
-
 #[test]
 fn every_recorded_request_is_read() {
-    for (protocol, wire, list) in OWN {
-        let Some(requests) = requests(wire) else { return skipped("recordings") };
-        assert!(requests.len() > 50, "{wire}: {}", requests.len());
-        let mut failures = Vec::new();
-        for (id, path, body) in &requests {
-            match read_chat(protocol, path, body.to_string().as_bytes()) {
-                Ok(served) => {
-                    let sent = body[list].as_array().map_or(1, Vec::len);
-                    if served.request.messages.len() < sent {
-                        failures.push(format!("{id}: {} messages", served.request.messages.len()));
-                    }
-                }
-                Err(error) => failures.push(format!("{id}: {error}")),
-            }
-        }
-        println!("{} requests of {wire}", requests.len());
-        assert!(failures.is_empty(), "{}", failures.join("\n"));
-    }
+    every_request(&OWN, 51, |(protocol, _, list), request| {
+        let served = request.read(*protocol).map_err(|error| error.to_string())?;
+        let sent = request.body[list].as_array().map_or(1, Vec::len);
+        let count = served.request.messages.len();
+        if count < sent { Err(format!("{count} messages")) } else { Ok(()) }
+    });
 }
 
-/// Appending to a conversation only appends to the messages that are read.
 #[test]
 fn a_longer_conversation_begins_with_the_shorter_one() {
-    for (protocol, wire, list) in OWN {
-        let Some(requests) = requests(wire) else { return skipped("recordings") };
-        for (id, path, mut body) in requests {
-            let Some(all) = body[list].as_array().cloned() else { continue };
-            let mut read = |many: usize| -> Vec<ChatMessage> {
-                body[list] = json!(all[..many]);
-                read_chat(protocol, &path, body.to_string().as_bytes()).unwrap().request.messages
-            };
-            let whole = read(all.len());
-            for many in 0..all.len() {
-                let part = read(many);
-                let Some((last, before)) = part.split_last() else { continue };
-                assert!(whole.starts_with(before), "{id} up to {many}");
-                // A message of the assistant may still grow by parts.
-                let same = &whole[before.len()];
-                let grows = same.role == last.role && same.parts().starts_with(last.parts());
-                assert!(same == last || grows, "{id} up to {many}");
-            }
-        }
-    }
+    every_request(&OWN, 51, begins_with_the_shorter_one);
 }
 
 /// Places in which a description is behind its API.
-const NEWER: [(Protocol, &str, &str); 3] = [
+const NEWER: [(Protocol, &str, &str); 2] = [
     (Protocol::Anthropic, r#""type":"file","file_id""#, "files are newer; in recorded traffic"),
-    (Protocol::Anthropic, r#""strict":true"#, "newer; in recorded traffic"),
     (Protocol::Anthropic, r#""type":"mcp_toolset""#, "newer; in recorded traffic"),
 ];
 
@@ -99,74 +45,18 @@ fn is_newer(target: Protocol, error: &str) -> bool {
     listed || (target == Protocol::Anthropic && dated)
 }
 
-/// What a request becomes for a provider of each protocol matches the description of that provider's API.
 #[test]
 fn every_recorded_request_can_be_sent_to_a_provider_of_every_protocol() {
-    const TARGETS: [(&str, Protocol, &str, &str); 4] = [
-        ("openai/gpt-4.1", Protocol::OpenAiChat, "openai.json", "CreateChatCompletionRequest"),
-        ("openai/gpt-4.1", Protocol::OpenAiResponses, "openai.json", "CreateResponse"),
-        (
-            "anthropic/claude-sonnet-4-5",
-            Protocol::Anthropic,
-            "anthropic.yaml",
-            "CreateMessageParams",
-        ),
-        ("google/gemini-2.5-flash", Protocol::Gemini, "gemini.json", "GenerateContentRequest"),
-    ];
-    let ai = AgentLoop::from_env();
-    let mut failures = Vec::new();
-    for (model, target, file, schema) in TARGETS {
-        let Some(spec) = Spec::load(file, schema) else { return skipped("API descriptions") };
-        for (protocol, wire, _) in OWN {
-            let Some(requests) = requests(wire) else { return skipped("recordings") };
-            for (id, path, body) in requests {
-                let served = read_chat(protocol, &path, body.to_string().as_bytes()).unwrap();
-                let mut request = served.request;
-                request.model = model.to_owned();
-                // A gateway turns these into warnings.
-                request.extra_body.clear();
-                request.protocol = Some(target);
-                request.lenient = true;
-                match inspect::encode(&ai, &request, served.stream) {
-                    // One request has a text of nothing, which no other API takes.
-                    Err(error) if request.messages.iter().all(|it| it.text().is_empty()) => {
-                        assert_eq!(error.kind(), ErrorKind::InvalidRequest, "{id}");
-                    }
-                    Err(error) => failures.push(format!("{id} to {target:?}: {error}")),
-                    Ok(encoded) => {
-                        let mut body: Value = serde_json::from_str(encoded.body.get()).unwrap();
-                        match target {
-                            Protocol::Gemini => gemini::as_described(&mut body),
-                            _ => drop(body.as_object_mut().unwrap().remove("output_config")),
-                        }
-                        for error in spec.errors(&body) {
-                            if !is_newer(target, &error) {
-                                failures.push(format!("{id} to {target:?}: {error}"));
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-    assert!(failures.is_empty(), "{}:\n{}", failures.len(), failures.join("\n"));
-}
-
-/// Reads what a server wrote.
-fn reread(protocol: Protocol, stream: bool, bytes: Vec<u8>) -> Result<ChatResponse, String> {
-    let provider = if protocol == Protocol::Gemini { "google" } else { "anthropic" };
-    let mut options = DecodeOptions::new(provider);
-    (options.stream, options.protocol) = (stream, Some(protocol));
-    let answer = HttpResponse::new(bytes);
-    let mut events = inspect::decode(client(), &options, answer).map_err(|it| it.to_string())?;
-    let mut last = None;
-    while let Some(event) = now(events.next()) {
-        last = Some(event.map_err(|error| error.to_string())?);
-    }
-    match last {
-        Some(ChatStreamEvent::MessageDone { response }) => Ok(*response),
-        other => Err(format!("ends with {other:?}")),
-    }
+    can_be_sent_everywhere(
+        &OWN,
+        |_, _| true,
+        |request, error, _| {
+            // One request has a text of nothing, which no other API takes.
+            let is_empty = request.messages.iter().all(|it| it.text().is_empty());
+            is_empty && error.kind() == ErrorKind::InvalidRequest
+        },
+        is_newer,
+    );
 }
 
 /// What a response says, as far as the protocol can say it.
@@ -256,24 +146,6 @@ fn finish(choice: &Choice) -> &str {
         FinishReason::Other(_) | FinishReason::Stop | FinishReason::ToolCalls => "stop",
         other => other.as_str(),
     }
-}
-
-fn every_answer(check: impl Fn(&Recording, &ChatResponse) -> Result<(), String>) {
-    let mut failures = Vec::new();
-    let mut count = 0;
-    for wire in CHAT_WIRES {
-        let Some(found) = recordings(wire) else { return skipped("recordings") };
-        for recording in found.iter().filter(|recording| recording.is_answer()) {
-            let decoded = recording.decode();
-            let Ok(response) = decoded.response() else { continue };
-            count += 1;
-            if let Err(what) = check(recording, response) {
-                failures.push(format!("{wire} {}: {what}", recording.id));
-            }
-        }
-    }
-    println!("{count} responses");
-    assert!(failures.is_empty(), "{} of {count} fail:\n{}", failures.len(), failures.join("\n"));
 }
 
 fn written(protocol: Protocol, events: &[ChatStreamEvent]) -> Vec<u8> {

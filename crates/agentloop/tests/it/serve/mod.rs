@@ -16,3 +16,4 @@ mod openai_hostile;
 mod openai_laws;
 mod openai_responses;
 mod own_laws;
+mod recorded;

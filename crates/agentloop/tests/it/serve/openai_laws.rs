@@ -2,34 +2,19 @@
 
 use std::path::PathBuf;
 
-use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::protocol::serve::{StreamWriter, read_chat, write_body_for};
-use agentloop::{
-    AgentLoop, ChatMessage, ChatRequest, ChatResponse, ChatStreamEvent, Choice, Protocol, Usage,
-};
+use agentloop::{ChatResponse, ChatStreamEvent, Choice, Protocol, Usage};
 use serde_json::{Value, json};
 
-use crate::recordings::corpus::{Recording, recordings};
-use crate::specs::gemini;
-use crate::specs::spec::Spec;
-use crate::support::now;
+use super::recorded::{
+    Own, begins_with_the_shorter_one, can_be_sent_everywhere, every_answer, every_request, reread,
+};
+use crate::recordings::corpus::Recording;
 
-const OWN: [(Protocol, &str, &str); 2] = [
+const OWN: [Own; 2] = [
     (Protocol::OpenAiChat, "openai-chat", "messages"),
     (Protocol::OpenAiResponses, "openai-responses", "input"),
 ];
-
-/// The recorded requests of a wire that their provider took; `None` without the recordings.
-fn requests(wire: &str) -> Option<Vec<(String, Value)>> {
-    let found = recordings(wire)?;
-    let mut requests = Vec::new();
-    for recording in found.iter().filter(|recording| recording.is_answer()) {
-        let path: PathBuf = recording.folder.join("request.json");
-        let Ok(bytes) = std::fs::read(path) else { continue };
-        requests.push((recording.id.clone(), serde_json::from_slice(&bytes).unwrap()));
-    }
-    Some(requests)
-}
 
 /// Requests that cannot be read, with the reason.
 const REFUSED: [(&str, &str); 2] = [
@@ -46,163 +31,41 @@ fn is_refused(body: &Value) -> bool {
 
 #[test]
 fn every_recorded_request_is_read() {
-    for (protocol, wire, _) in OWN {
-        let Some(requests) = requests(wire) else {
-            println!("skipped: there is no folder of recordings beside the checkout");
-            return;
-        };
-        assert!(requests.len() > 50, "{wire}: {}", requests.len());
-        let mut failures = Vec::new();
-        for (id, body) in &requests {
-            let read = read_chat(protocol, "/v1", body.to_string().as_bytes());
-            match (read, is_refused(body)) {
-                (Ok(_), false) | (Err(_), true) => {}
-                (Ok(_), true) => failures.push(format!("{id}: is read")),
-                (Err(error), false) => failures.push(format!("{id}: {error}")),
-            }
+    every_request(&OWN, 51, |(protocol, ..), request| {
+        match (request.read(*protocol), is_refused(&request.body)) {
+            (Ok(_), false) | (Err(_), true) => Ok(()),
+            (Ok(_), true) => Err("is read".to_owned()),
+            (Err(error), false) => Err(error.to_string()),
         }
-        println!("{} requests of {wire}", requests.len());
-        assert!(failures.is_empty(), "{}", failures.join("\n"));
-    }
+    });
 }
 
-/// Appending to a conversation only appends to the messages that are read.
 #[test]
 fn a_longer_conversation_begins_with_the_shorter_one() {
-    for (protocol, wire, list) in OWN {
-        let Some(requests) = requests(wire) else { return };
-        for (id, mut body) in requests.into_iter().filter(|(_, body)| !is_refused(body)) {
-            let Some(all) = body[list].as_array().cloned() else { continue };
-            let mut read = |many: usize| -> Vec<ChatMessage> {
-                body[list] = json!(all[..many]);
-                read_chat(protocol, "/v1", body.to_string().as_bytes()).unwrap().request.messages
-            };
-            let whole = read(all.len());
-            for many in 0..all.len() {
-                let part = read(many);
-                let (last, before) = match part.split_last() {
-                    Some(split) => split,
-                    None => continue,
-                };
-                assert_eq!(before, &whole[..before.len()], "{id} up to {many}");
-                let same = &whole[before.len()];
-                // A message of the assistant may still grow by parts.
-                let grows = same.parts().starts_with(last.parts()) && same.role == last.role;
-                assert!(same == last || (grows && !last.parts().is_empty()), "{id} up to {many}");
-            }
-        }
-    }
+    every_request(&OWN, 51, |own, request| {
+        let is_refused = is_refused(&request.body);
+        if is_refused { Ok(()) } else { begins_with_the_shorter_one(own, request) }
+    });
 }
 
-/// What a request becomes for a provider of each protocol matches the description of that provider's API.
 #[test]
 fn every_recorded_request_can_be_sent_to_a_provider_of_every_protocol() {
-    const TARGETS: [(&str, Protocol, &str, &str); 3] = [
-        ("openai/gpt-4.1", Protocol::OpenAiChat, "openai.json", "CreateChatCompletionRequest"),
-        ("openai/gpt-4.1", Protocol::OpenAiResponses, "openai.json", "CreateResponse"),
-        (
-            "anthropic/claude-sonnet-4-5",
-            Protocol::Anthropic,
-            "anthropic.yaml",
-            "CreateMessageParams",
-        ),
-    ];
-    let ai = AgentLoop::from_env();
-    let mut failures = Vec::new();
-    for (model, target, file, schema) in TARGETS {
-        let Some(spec) = Spec::load(file, schema) else {
-            println!("skipped: there is no folder of API descriptions beside the checkout");
-            return;
-        };
-        for (protocol, wire, _) in OWN {
-            let Some(requests) = requests(wire) else { return };
-            for (id, body) in requests.into_iter().filter(|(_, body)| !is_refused(body)) {
-                let served = read_chat(protocol, "/v1", body.to_string().as_bytes()).unwrap();
-                let mut request: ChatRequest = served.request;
-                request.model = model.to_owned();
-                // A gateway turns these into warnings.
-                request.extra_body.clear();
-                request.protocol = Some(target);
-                request.lenient = true;
-                // Audio in Responses and some formats of it are newer than the descriptions.
-                if request.messages.is_empty() || body.to_string().contains("input_audio") {
-                    continue;
-                }
-                match inspect::encode(&ai, &request, served.stream) {
-                    // Anthropic takes instructions only beside messages.
-                    Err(error) if error.message().contains("has no messages") => {}
-                    Err(error) => failures.push(format!("{id} to {target:?}: {error}")),
-                    Ok(encoded) => {
-                        let mut body: Value = serde_json::from_str(encoded.body.get()).unwrap();
-                        // Both are newer than the description.
-                        body.as_object_mut().unwrap().remove("output_config");
-                        if target == Protocol::Anthropic {
-                            let tools = body.get_mut("tools").and_then(Value::as_array_mut);
-                            let tools = tools.into_iter().flatten();
-                            tools.for_each(|tool| {
-                                drop(tool.as_object_mut().unwrap().remove("strict"));
-                            });
-                        }
-                        // This tool of the provider is newer too.
-                        let is_known = |error: &String| !error.contains("code_execution_2025");
-                        for error in spec.errors(&body).into_iter().filter(is_known) {
-                            failures.push(format!("{id} to {target:?}: {error}"));
-                        }
-                    }
-                }
-            }
-        }
-    }
-    assert!(failures.is_empty(), "{}:\n{}", failures.len(), failures.join("\n"));
-}
-
-#[test]
-fn every_recorded_request_can_be_sent_to_gemini() {
-    let Some(spec) = Spec::load("gemini.json", "GenerateContentRequest") else {
-        println!("skipped: there is no folder of API descriptions beside the checkout");
-        return;
-    };
-    let ai = AgentLoop::from_env();
-    let mut failures = Vec::new();
-    for (protocol, wire, _) in OWN {
-        let Some(requests) = requests(wire) else { return };
-        for (id, body) in requests.into_iter().filter(|(_, body)| !is_refused(body)) {
-            let served = read_chat(protocol, "/v1", body.to_string().as_bytes()).unwrap();
-            let mut request: ChatRequest = served.request;
-            request.model = "google/gemini-2.5-flash".to_owned();
-            request.extra_body.clear();
-            request.lenient = true;
-            match inspect::encode(&ai, &request, served.stream) {
-                // A conversation needs more than instructions.
-                Err(error) if error.message().contains("the request has ") => {}
-                Err(error) => failures.push(format!("{id}: {error}")),
-                Ok(encoded) => {
-                    let mut body: Value = serde_json::from_str(encoded.body.get()).unwrap();
-                    gemini::as_described(&mut body);
-                    failures
-                        .extend(spec.errors(&body).iter().map(|error| format!("{id}: {error}")));
-                }
-            }
-        }
-    }
-    assert!(failures.is_empty(), "{}:\n{}", failures.len(), failures.join("\n"));
-}
-
-/// Reads what a server wrote.
-fn reread(protocol: Protocol, stream: bool, bytes: Vec<u8>) -> ChatResponse {
-    let mut options = DecodeOptions::new("openai");
-    (options.stream, options.protocol) = (stream, Some(protocol));
-    let mut events =
-        inspect::decode(crate::recordings::corpus::client(), &options, HttpResponse::new(bytes))
-            .unwrap();
-    let mut last = None;
-    while let Some(event) = now(events.next()) {
-        last = Some(event.unwrap());
-    }
-    match last {
-        Some(ChatStreamEvent::MessageDone { response }) => *response,
-        other => panic!("ends with {other:?}"),
-    }
+    can_be_sent_everywhere(
+        &OWN,
+        |request, target| {
+            // Audio in Responses and some formats of it are newer than the descriptions.
+            let is_audio = request.body.to_string().contains("input_audio");
+            !is_refused(&request.body) && (target == Protocol::Gemini || !is_audio)
+        },
+        |request, error, target| {
+            // Anthropic takes instructions only beside messages, and Gemini more than instructions.
+            let is_gemini = target == Protocol::Gemini;
+            let what = if is_gemini { "the request has " } else { "has no messages" };
+            error.message().contains(what) || (!is_gemini && request.messages.is_empty())
+        },
+        // This tool of the provider is newer than the description.
+        |_, error| error.contains("code_execution_2025"),
+    );
 }
 
 /// What a response says, as far as the protocol can say it.
@@ -276,27 +139,6 @@ fn is_exception(protocol: Protocol, response: &ChatResponse) -> bool {
     (protocol == Protocol::OpenAiResponses && is_failed) || choice.text().contains("<think>")
 }
 
-fn every_answer(check: impl Fn(&Recording, &ChatResponse) -> Result<(), String>) {
-    let mut failures = Vec::new();
-    let mut count = 0;
-    for wire in crate::recordings::corpus::CHAT_WIRES {
-        let Some(found) = recordings(wire) else {
-            println!("skipped: there is no folder of recordings beside the checkout");
-            return;
-        };
-        for recording in found.iter().filter(|recording| recording.is_answer()) {
-            let decoded = recording.decode();
-            let Ok(response) = decoded.response() else { continue };
-            count += 1;
-            if let Err(what) = check(recording, response) {
-                failures.push(format!("{wire} {}: {what}", recording.id));
-            }
-        }
-    }
-    println!("{count} responses");
-    assert!(failures.is_empty(), "{} of {count} fail:\n{}", failures.len(), failures.join("\n"));
-}
-
 /// Writes what a server would send to the folder that `AGENTLOOP_SERVED` names, for other programs to check.
 fn keep(protocol: Protocol, recording: &Recording, body: &[u8], stream: &[u8]) {
     let Some(folder) = std::env::var_os("AGENTLOOP_SERVED").map(PathBuf::from) else { return };
@@ -326,7 +168,7 @@ fn every_recorded_response_is_read_again_as_it_was_written() {
             keep(protocol, recording, &body, &stream);
             let expected = said(response, protocol);
             for (stream, bytes) in [(false, body.to_vec()), (true, stream)] {
-                let read = reread(protocol, stream, bytes);
+                let read = reread(protocol, stream, bytes)?;
                 let found = said(&read, protocol);
                 if found != expected {
                     return Err(format!("stream {stream}:\n  {found:?}\n  {expected:?}"));
@@ -350,7 +192,8 @@ fn a_stream_and_a_complete_response_are_read_as_the_same() {
             let mut writer = StreamWriter::for_reply(protocol, true, &reply);
             let events = recording.decode().events;
             let stream: Vec<u8> = events.iter().flat_map(|event| writer.write(event)).collect();
-            let (whole, streamed) = (reread(protocol, false, body), reread(protocol, true, stream));
+            let whole = reread(protocol, false, body)?;
+            let streamed = reread(protocol, true, stream)?;
             let (mut whole, mut streamed) = (said(&whole, protocol), said(&streamed, protocol));
             // A source that arrives after its text was closed is only in the complete response at the end.
             let is_late =
