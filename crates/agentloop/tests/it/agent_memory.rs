@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agentloop::agent::{Agent, StopReason, Tool};
-use agentloop::transport::{Body, SendOptions, Transport};
-use agentloop::{AgentLoop, BoxFuture, ChatRequest, Provider};
+use agentloop::transport::Body;
+use agentloop::{AgentLoop, ChatRequest, Provider};
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response};
+use http::{Request, Response};
 use serde_json::{Value, json};
+
+use crate::support::canned::{self, Canned};
 
 const RUNS: usize = 1_000;
 const AT_ONCE: usize = 100;
@@ -25,47 +27,37 @@ const MOST: u64 = 20 << 20;
 
 /// Responds at once: with three calls before the last step, then with text. The simulator could do this too, but would take
 /// most of the time.
-#[derive(Debug)]
-struct Canned;
-
-impl Transport for Canned {
-    fn send<'a>(
-        &'a self,
-        request: Request<Bytes>,
-        _: SendOptions,
-    ) -> BoxFuture<'a, agentloop::Result<Response<Body>>> {
-        let asked = std::str::from_utf8(request.body()).unwrap();
-        let step = asked.matches(r#""role":"assistant""#).count() + 1;
-        let streamed = asked.contains(r#""stream":true"#);
-        let call = |at| {
-            json!({ "index": at, "id": format!("c{step}_{at}"), "type": "function",
+fn respond(request: &Request<Bytes>) -> Response<Body> {
+    let asked = std::str::from_utf8(request.body()).unwrap();
+    let step = asked.matches(r#""role":"assistant""#).count() + 1;
+    let streamed = asked.contains(r#""stream":true"#);
+    let call = |at| {
+        json!({ "index": at, "id": format!("c{step}_{at}"), "type": "function",
                 "function": { "name": "look", "arguments": "{}" } })
-        };
-        let (said, reason) = match step {
-            STEPS => (json!({ "role": "assistant", "content": "Done." }), "stop"),
-            _ => {
-                let calls: Vec<Value> = (0..TOOLS).map(call).collect();
-                (json!({ "role": "assistant", "tool_calls": calls }), "tool_calls")
-            }
-        };
-        let name = if streamed { "delta" } else { "message" };
-        let mut body = json!({ "id": "a", "model": "m", "choices": [
+    };
+    let (said, reason) = match step {
+        STEPS => (json!({ "role": "assistant", "content": "Done." }), "stop"),
+        _ => {
+            let calls: Vec<Value> = (0..TOOLS).map(call).collect();
+            (json!({ "role": "assistant", "tool_calls": calls }), "tool_calls")
+        }
+    };
+    let name = if streamed { "delta" } else { "message" };
+    let mut body = json!({ "id": "a", "model": "m", "choices": [
             { "index": 0, "finish_reason": reason }
         ] });
-        body["choices"][0][name] = said;
-        let (body, kind) = if streamed {
-            (format!("data: {body}\n\ndata: [DONE]\n\n"), "text/event-stream")
-        } else {
-            (body.to_string(), "application/json")
-        };
-        let mut response = Response::new(Body::whole(body));
-        response.headers_mut().insert("content-type", HeaderValue::from_static(kind));
-        Box::pin(std::future::ready(Ok(response)))
-    }
+    body["choices"][0][name] = said;
+    let (body, kind) = if streamed {
+        (format!("data: {body}\n\ndata: [DONE]\n\n"), "text/event-stream")
+    } else {
+        (body.to_string(), "application/json")
+    };
+    canned::response(kind, Body::whole(body))
 }
 
 fn agent(begun: &Arc<AtomicUsize>, gone: &Arc<AtomicUsize>) -> Agent {
-    let provider = Provider::openai_compatible("lab", "http://lab.invalid/v1").transport(Canned);
+    let provider = Provider::openai_compatible("lab", "http://lab.invalid/v1");
+    let provider = provider.transport(Canned(respond));
     let ai = AgentLoop::builder().provider(provider).build().unwrap();
     let (begun, gone) = (Arc::clone(begun), Arc::clone(gone));
     let look =

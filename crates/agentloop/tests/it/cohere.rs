@@ -1,15 +1,13 @@
 //! Cohere's own API: what a table of cases cannot say.
 
 use agentloop::inspect::{self, EncodedRequest};
-use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
 use agentloop::{
     AgentLoop, ChatMessage, ChatRequest, Citation, ContentPart, EmbedRequest, FinishReason,
     ResponsePart, ToolCallPart, Usd,
 };
-use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::support::{Decoded, Wire, decode};
+use crate::support::{Decoded, Wire, canned, decode};
 
 fn client() -> AgentLoop {
     AgentLoop::builder().build().unwrap()
@@ -117,26 +115,11 @@ fn usage_is_what_the_model_read_and_what_is_billed_is_beside_it() {
     assert_eq!(billed, &json!({ "input_tokens": 8, "output_tokens": 2 }));
 }
 
-/// Responds to every call with the same body.
-#[derive(Debug)]
-struct Fixed(Vec<u8>);
-
-impl Transport for Fixed {
-    fn send<'a>(
-        &'a self,
-        _: http::Request<Bytes>,
-        _: SendOptions,
-    ) -> BoxFuture<'a, agentloop::Result<http::Response<Body>>> {
-        let body = Body::stream(futures_util::stream::iter([Ok(Bytes::from(self.0.clone()))]));
-        Box::pin(async { Ok(http::Response::new(body)) })
-    }
-}
-
 /// 8 and 2 of the 503 and 14 tokens are billed, at 2.5 and 10 dollars for a million.
 #[tokio::test]
 async fn the_cost_is_that_of_the_billed_tokens() {
-    let provider =
-        agentloop::Provider::cohere().key("k").transport(Fixed(fixture("text.body.json")));
+    let body = String::from_utf8(fixture("text.body.json")).unwrap();
+    let provider = agentloop::Provider::cohere().key("k").transport(canned::json(body));
     let ai = AgentLoop::builder().provider(provider).build().unwrap();
     let response = ai.chat(ask()).await.unwrap();
     assert_eq!(response.usage.prompt_tokens, Some(503));

@@ -8,16 +8,7 @@ use agentloop::{
 };
 use agentloop_sim::{Ledger, Simulator};
 
-const PROTOCOLS: [Protocol; 8] = [
-    Protocol::OpenAiChat,
-    Protocol::OpenAiResponses,
-    Protocol::Anthropic,
-    Protocol::Gemini,
-    Protocol::Ollama,
-    Protocol::Cohere,
-    Protocol::Bedrock,
-    Protocol::GeminiInteractions,
-];
+use crate::support::PROTOCOLS;
 
 /// A dollar for a thousand tokens read, two for a thousand written.
 const PRICES: &str = r#"

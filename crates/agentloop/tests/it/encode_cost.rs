@@ -1,14 +1,13 @@
 //! What encoding allocates: little for each tool, and little more than the body for a long conversation.
 
 use agentloop::inspect;
-use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
+use agentloop::transport::Transport;
 use agentloop::{
-    AgentLoop, ChatMessage, ChatRequest, ContentPart, Provider, Result, ToolCallPart,
-    ToolDefinition,
+    AgentLoop, ChatMessage, ChatRequest, ContentPart, Provider, ToolCallPart, ToolDefinition,
 };
-use bytes::Bytes;
-use http::{Request, Response};
 use serde_json::json;
+
+use crate::support::canned;
 
 /// A function as agents have them: a few parameters of several kinds, one of them with a default.
 fn tool(number: usize) -> ToolDefinition {
@@ -66,28 +65,18 @@ fn a_schema_that_was_converted_before_costs_a_few_allocations() {
 }
 
 /// Answers as a model that has read enough.
-#[derive(Debug)]
-struct Canned;
-
-impl Transport for Canned {
-    fn send<'a>(
-        &'a self,
-        _: Request<Bytes>,
-        _: SendOptions,
-    ) -> BoxFuture<'a, Result<Response<Body>>> {
-        let body = json!({ "candidates": [
-            { "content": { "role": "model", "parts": [{ "text": "Long." }] }, "finishReason": "STOP" }
-        ] });
-        let response = Response::builder().header("content-type", "application/json");
-        Box::pin(std::future::ready(Ok(response.body(Body::whole(body.to_string())).unwrap())))
-    }
+fn canned() -> impl Transport + 'static {
+    let body = json!({ "candidates": [
+        { "content": { "role": "model", "parts": [{ "text": "Long." }] }, "finishReason": "STOP" }
+    ] });
+    canned::json(body.to_string())
 }
 
 /// Text was copied into a value, into JSON, into an object and into the body.
 #[test]
 fn a_long_result_of_a_tool_is_written_straight_into_the_body() {
     const LENGTH: usize = 10 << 20;
-    let provider = Provider::gemini_compatible("lab", "http://lab.invalid").transport(Canned);
+    let provider = Provider::gemini_compatible("lab", "http://lab.invalid").transport(canned());
     let ai = AgentLoop::builder().provider(provider).build().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let line = "A line of some length, as a file has many of them.\n";

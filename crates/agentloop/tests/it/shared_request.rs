@@ -2,25 +2,18 @@
 
 use std::sync::Arc;
 
-use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
-use agentloop::{
-    AgentLoop, ChatRequest, ErrorKind, Provider, Result, SharedRequest, ToolDefinition,
-};
+use agentloop::transport::Body;
+use agentloop::{AgentLoop, ChatRequest, ErrorKind, Provider, SharedRequest, ToolDefinition};
 use allocation_counter::measure;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Request;
 use serde_json::{Value, json};
 
-/// Responds to every request with the same text, streamed if the request is for a stream.
-#[derive(Debug)]
-struct Canned;
+use crate::support::canned::{self, Canned};
 
-impl Transport for Canned {
-    fn send<'a>(
-        &'a self,
-        request: Request<Bytes>,
-        _: SendOptions,
-    ) -> BoxFuture<'a, Result<Response<Body>>> {
+/// Responds to every request with the same text, streamed if the request is for a stream.
+fn lab() -> Provider {
+    let transport = Canned(|request: &Request<Bytes>| {
         let body: Value = serde_json::from_slice(request.body()).unwrap();
         let (kind, text) = match body.get("stream") {
             None => (
@@ -32,13 +25,9 @@ impl Transport for Canned {
                 "data: {\"id\":\"a\",\"choices\":[{\"delta\":{\"content\":\"Yes.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
             ),
         };
-        let response = Response::builder().header("content-type", kind);
-        Box::pin(std::future::ready(Ok(response.body(Body::whole(text.to_owned())).unwrap())))
-    }
-}
-
-fn lab() -> Provider {
-    Provider::openai_compatible("lab", "http://lab.invalid").transport(Canned)
+        canned::response(kind, Body::whole(text.to_owned()))
+    });
+    Provider::openai_compatible("lab", "http://lab.invalid").transport(transport)
 }
 
 /// A request as an agent has it: many tools, a long conversation.

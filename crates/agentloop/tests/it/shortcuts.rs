@@ -4,37 +4,23 @@
 use std::sync::Arc;
 
 use agentloop::middleware::{Next, Request as Call};
-use agentloop::transport::{Body, BoxFuture, HttpTransport, SendOptions, Transport};
-use agentloop::{AgentLoop, ChatRequest, Provider, Result};
+use agentloop::transport::{HttpTransport, SendOptions, Transport};
+use agentloop::{AgentLoop, ChatRequest, Provider};
 use allocation_counter::{AllocationInfo, measure};
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Request;
 use serde_json::json;
+
+use crate::support::canned;
 
 /// The text of the response, in bytes.
 const TEXT: usize = 10_000;
-
-/// Responds to every request with the same long text.
-#[derive(Debug)]
-struct Canned(String);
-
-impl Transport for Canned {
-    fn send<'a>(
-        &'a self,
-        _: Request<Bytes>,
-        _: SendOptions,
-    ) -> BoxFuture<'a, Result<Response<Body>>> {
-        let response = Response::builder().header("content-type", "application/json");
-        let response = response.body(Body::whole(self.0.clone())).unwrap();
-        Box::pin(std::future::ready(Ok(response)))
-    }
-}
 
 fn lab() -> Provider {
     let body = json!({ "id": "a", "model": "m", "choices": [
         { "message": { "role": "assistant", "content": "x".repeat(TEXT) }, "finish_reason": "stop" }
     ] });
-    let transport = Canned(body.to_string());
+    let transport = canned::json(body.to_string());
     Provider::openai_compatible("lab", "http://lab.invalid").transport(transport)
 }
 

@@ -1,30 +1,16 @@
 //! What calls of Bedrock cost: by the profile in the name, or by the region of the call.
 
 use agentloop::middleware::Costs;
-use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
 use agentloop::{AgentLoop, ChatRequest, EmbedRequest};
-use bytes::Bytes;
 use serde_json::{Value, json};
 
-/// Returns the same body for every request.
-#[derive(Clone, Debug)]
-struct Fixed(String);
-
-impl Transport for Fixed {
-    fn send<'a>(
-        &'a self,
-        _: http::Request<Bytes>,
-        _: SendOptions,
-    ) -> BoxFuture<'a, agentloop::Result<http::Response<Body>>> {
-        Box::pin(async { Ok(http::Response::new(Body::whole(self.0.clone()))) })
-    }
-}
+use crate::support::canned;
 
 fn client(region: &str, body: &Value, costs: Option<Costs>) -> AgentLoop {
     let builder = AgentLoop::builder()
         .env("AWS_REGION", region)
         .env("AWS_BEARER_TOKEN_BEDROCK", "k")
-        .transport(Fixed(body.to_string()));
+        .transport(canned::json(body.to_string()));
     match costs {
         Some(costs) => builder.layer(costs).build().unwrap(),
         None => builder.build().unwrap(),

@@ -13,11 +13,13 @@ const PLAYS: &str = "AGENTLOOP_TEST_PLAYS";
 /// Returns the server as a program.
 pub(crate) fn server(plays: &str) -> McpServer {
     let this = std::env::current_exe().unwrap();
-    McpServer::stdio(this.to_str().unwrap())
-        .args(["--exact", "mcp::child::plays_the_server", "--ignored", "--nocapture"])
-        .env(PLAYS, plays)
-        .named("child")
-        .policy(Policy::Allow)
+    let arguments = ["--exact", "mcp::child::plays_the_server", "--ignored", "--nocapture"];
+    child(this.to_str().unwrap(), &arguments, plays)
+}
+
+fn child(program: &str, arguments: &[&str], plays: &str) -> McpServer {
+    let server = McpServer::stdio(program).args(arguments.iter().copied()).env(PLAYS, plays);
+    server.named("child").policy(Policy::Allow)
 }
 
 /// Returns the server, started by another program, as `npx` does.
@@ -27,11 +29,7 @@ pub(crate) fn wrapped(plays: &str) -> McpServer {
         "'{}' --exact mcp::child::plays_the_server --ignored --nocapture; true",
         this.display()
     );
-    McpServer::stdio("sh")
-        .args(["-c", &command])
-        .env(PLAYS, plays)
-        .named("child")
-        .policy(Policy::Allow)
+    child("sh", &["-c", &command], plays)
 }
 
 /// Returns the server with two descendants, one of them in its own session. Their sleep time identifies them.
@@ -41,11 +39,7 @@ pub(crate) fn with_descendants(plays: &str, sleep: u32) -> McpServer {
         "sleep {sleep} & setsid sleep {sleep} & exec '{}' --exact mcp::child::plays_the_server --ignored --nocapture",
         this.display()
     );
-    McpServer::stdio("sh")
-        .args(["-c", &command])
-        .env(PLAYS, plays)
-        .named("child")
-        .policy(Policy::Allow)
+    child("sh", &["-c", &command], plays)
 }
 
 #[test]

@@ -43,12 +43,7 @@ impl Script {
             let id = message["id"].clone();
             match message["method"].as_str().unwrap_or_default() {
                 "initialize" => {
-                    let result = json!({
-                        "protocolVersion": message["params"]["protocolVersion"],
-                        "capabilities": { "tools": { "listChanged": true } },
-                        "serverInfo": { "name": "hostile", "version": "1" },
-                    });
-                    self.answer(&id, &result).await;
+                    self.answer(&id, &initialized(&message)).await;
                 }
                 "tools/list" => {
                     self.answer(&id, &json!({ "tools": tools })).await;
@@ -70,6 +65,14 @@ async fn connect<F: Future<Output = ()> + Send + 'static>(
     let (reader, writer) = tokio::io::split(ours);
     let server = McpServer::pipes(reader, writer).named("hostile").policy(Policy::Allow);
     server.connect().await.unwrap()
+}
+
+fn initialized(message: &Value) -> Value {
+    json!({
+        "protocolVersion": message["params"]["protocolVersion"],
+        "capabilities": { "tools": { "listChanged": true } },
+        "serverInfo": { "name": "hostile", "version": "1" },
+    })
 }
 
 fn tools() -> Value {
@@ -115,12 +118,7 @@ async fn announced_changes_are_listed_one_at_a_time_and_with_delays() {
                 let id = message["id"].clone();
                 match message["method"].as_str().unwrap_or_default() {
                     "initialize" => {
-                        let result = json!({
-                            "protocolVersion": message["params"]["protocolVersion"],
-                            "capabilities": { "tools": { "listChanged": true } },
-                            "serverInfo": { "name": "hostile", "version": "1" },
-                        });
-                        script.answer(&id, &result).await;
+                        script.answer(&id, &initialized(&message)).await;
                     }
                     "tools/list" => {
                         known = true;

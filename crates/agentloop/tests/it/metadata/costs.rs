@@ -1,11 +1,10 @@
 //! The cost of a response: reported by the provider, or from the price list.
 
-use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
 use agentloop::{AgentLoop, ChatRequest, CostSource, EmbedRequest, Protocol, Provider, Usd};
-use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::{body_of, stream_of};
+use crate::support::canned;
 
 fn usd(text: &str) -> Usd {
     text.parse().unwrap()
@@ -94,23 +93,13 @@ fn the_tier_of_gemini_is_the_tier_of_the_price() {
     }
 }
 
-/// Answers every request with the same body.
-#[derive(Debug)]
-struct Fixed(String);
-
-impl Transport for Fixed {
-    fn send<'a>(
-        &'a self,
-        _: http::Request<Bytes>,
-        _: SendOptions,
-    ) -> BoxFuture<'a, agentloop::Result<http::Response<Body>>> {
-        Box::pin(async { Ok(http::Response::new(Body::whole(self.0.clone()))) })
-    }
-}
-
 fn client(provider: Provider, body: &Value) -> AgentLoop {
     let provider = provider.key("k");
-    AgentLoop::builder().provider(provider).transport(Fixed(body.to_string())).build().unwrap()
+    AgentLoop::builder()
+        .provider(provider)
+        .transport(canned::json(body.to_string()))
+        .build()
+        .unwrap()
 }
 
 fn builtin(name: &str) -> Provider {

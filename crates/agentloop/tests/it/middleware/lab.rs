@@ -7,16 +7,7 @@ use agentloop::{
 };
 use agentloop_sim::{Fault, Faults, Simulator};
 
-pub(crate) const PROTOCOLS: [Protocol; 8] = [
-    Protocol::OpenAiChat,
-    Protocol::OpenAiResponses,
-    Protocol::Anthropic,
-    Protocol::Gemini,
-    Protocol::Ollama,
-    Protocol::Cohere,
-    Protocol::Bedrock,
-    Protocol::GeminiInteractions,
-];
+pub(crate) use crate::support::PROTOCOLS;
 
 /// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

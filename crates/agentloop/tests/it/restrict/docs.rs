@@ -1,7 +1,6 @@
 //! `docs/restrictions.md` is generated from the table.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use agentloop::Provider;
 use agentloop::provider::Restriction;
@@ -76,12 +75,5 @@ fn document() -> String {
 
 #[test]
 fn the_page_of_restrictions_is_current() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/restrictions.md");
-    let text = document();
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, text).unwrap();
-        return;
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == text, "run with UPDATE_DOCS=1 to write docs/restrictions.md");
+    crate::support::check_page("restrictions.md", &document());
 }

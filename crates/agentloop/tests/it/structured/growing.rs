@@ -1,17 +1,18 @@
 //! Streamed structured output: partial values only grow, however the bytes are split, and all other events are reported.
 
 use agentloop::structured::StructuredEvent;
-use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
+use agentloop::transport::{Body, Transport};
 use agentloop::{
     AgentLoop, ChatStreamEvent, ErrorKind, Fold, OutputStrategy, PartDelta, PartStart, Protocol,
     Provider, ResponsePart, Result, TextPart, ThinkingPart, ToolCallPart, ToolDefinition,
 };
 use agentloop_sim::Turn;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Request;
 use serde_json::Value;
 
 use crate::structured::{City, PROTOCOLS, lab, oslo, question, response, strategies};
+use crate::support::canned::{self, Canned};
 
 /// Returns whether `later` contains `earlier`.
 fn grew(earlier: &Value, later: &Value) -> bool {
@@ -67,22 +68,12 @@ async fn values_only_grow_to_the_complete_value() {
 }
 
 /// Responds with a stream of these bytes, in pieces of this size.
-#[derive(Debug)]
-struct Pieces(Vec<u8>, usize);
-
-impl Transport for Pieces {
-    fn send<'a>(
-        &'a self,
-        _: Request<Bytes>,
-        _: SendOptions,
-    ) -> BoxFuture<'a, Result<Response<Body>>> {
+fn in_pieces(bytes: Vec<u8>, size: usize) -> impl Transport + 'static {
+    Canned(move |_: &Request<Bytes>| {
         let pieces: Vec<Result<Bytes>> =
-            self.0.chunks(self.1).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
-        let body = Body::stream(futures_util::stream::iter(pieces));
-        let response =
-            Response::builder().header("content-type", "text/event-stream").body(body).unwrap();
-        Box::pin(std::future::ready(Ok(response)))
-    }
+            bytes.chunks(size).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
+        canned::response("text/event-stream", Body::stream(futures_util::stream::iter(pieces)))
+    })
 }
 
 fn wire() -> Vec<u8> {
@@ -110,7 +101,7 @@ async fn every_split_of_the_bytes_gives_values_that_grow_to_the_same_value() {
     let mut values = Vec::new();
     for size in (1..60).chain([bytes.len()]) {
         let row = Provider::openai_compatible("lab", "http://lab.invalid")
-            .transport(Pieces(bytes.clone(), size));
+            .transport(in_pieces(bytes.clone(), size));
         let ai = AgentLoop::builder().provider(row).build().unwrap();
         let mut stream = ai.stream_structured::<City>(question()).await.unwrap();
         let mut last = Value::Object(serde_json::Map::new());
@@ -144,43 +135,27 @@ async fn prose_before_the_value_hides_only_the_partial_values() {
 }
 
 /// Responds with a stream of one `data:` line per piece of `text`, with a pause before each, as providers do.
-#[derive(Debug)]
-struct Slow(Vec<Bytes>);
-
-impl Slow {
-    fn new(text: &str, size: usize) -> Self {
-        let characters: Vec<char> = text.chars().collect();
-        let chunk = |delta: Value, reason: Option<&str>| {
-            let chunk = serde_json::json!({ "id": "c", "model": "m",
+fn slowly(text: &str, size: usize) -> impl Transport + 'static {
+    let characters: Vec<char> = text.chars().collect();
+    let chunk = |delta: Value, reason: Option<&str>| {
+        let chunk = serde_json::json!({ "id": "c", "model": "m",
                 "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
-            Bytes::from(format!("data: {chunk}\n\n"))
-        };
-        let content = |piece: &[char]| {
-            chunk(serde_json::json!({ "content": piece.iter().collect::<String>() }), None)
-        };
-        let mut lines: Vec<Bytes> = characters.chunks(size).map(content).collect();
-        lines.push(chunk(serde_json::json!({}), Some("stop")));
-        lines.push(Bytes::from_static(b"data: [DONE]\n\n"));
-        Self(lines)
-    }
-}
-
-impl Transport for Slow {
-    fn send<'a>(
-        &'a self,
-        _: Request<Bytes>,
-        _: SendOptions,
-    ) -> BoxFuture<'a, Result<Response<Body>>> {
+        Bytes::from(format!("data: {chunk}\n\n"))
+    };
+    let content = |piece: &[char]| {
+        chunk(serde_json::json!({ "content": piece.iter().collect::<String>() }), None)
+    };
+    let mut lines: Vec<Bytes> = characters.chunks(size).map(content).collect();
+    lines.push(chunk(serde_json::json!({}), Some("stop")));
+    lines.push(Bytes::from_static(b"data: [DONE]\n\n"));
+    Canned(move |_: &Request<Bytes>| {
         use futures_util::StreamExt as _;
-        let lines = futures_util::stream::iter(self.0.clone()).then(|line| async move {
+        let lines = futures_util::stream::iter(lines.clone()).then(|line| async move {
             tokio::task::yield_now().await;
             Ok(line)
         });
-        let body = Body::stream(Box::pin(lines));
-        let response =
-            Response::builder().header("content-type", "text/event-stream").body(body).unwrap();
-        Box::pin(std::future::ready(Ok(response)))
-    }
+        canned::response("text/event-stream", Body::stream(Box::pin(lines)))
+    })
 }
 
 /// Each delta that arrived by itself gave a copy of the whole value: 205 kB of JSON took a minute.
@@ -194,7 +169,7 @@ fn the_cost_of_a_response_that_arrives_delta_by_delta_grows_with_its_length() {
         let text = serde_json::to_string(&city).unwrap();
         let length = text.len();
         let row =
-            Provider::openai_compatible("lab", "http://lab.invalid").transport(Slow::new(&text, 3));
+            Provider::openai_compatible("lab", "http://lab.invalid").transport(slowly(&text, 3));
         let ai = AgentLoop::builder().provider(row).build().unwrap();
         let mut values = 0_usize;
         let read = || {
@@ -235,8 +210,7 @@ fn the_cost_of_a_response_that_arrives_delta_by_delta_grows_with_its_length() {
 fn a_short_response_gives_a_partial_value_at_every_delta() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let text = r#"{"name":"Oslo","inhabitants":"#;
-    let row =
-        Provider::openai_compatible("lab", "http://lab.invalid").transport(Slow::new(text, 3));
+    let row = Provider::openai_compatible("lab", "http://lab.invalid").transport(slowly(text, 3));
     let ai = AgentLoop::builder().provider(row).build().unwrap();
     let names = runtime.block_on(async {
         let mut stream = ai.stream_structured::<City>(question()).await.unwrap();

@@ -14,6 +14,8 @@ use agentloop_sim::{Model, Script, Simulator, Turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use crate::support::PROTOCOLS;
+
 /// The type of the structured output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct City {
@@ -26,17 +28,6 @@ pub(crate) struct City {
 pub(crate) fn oslo() -> City {
     City { name: "Oslo".to_owned(), inhabitants: 717_710, rivers: vec!["Akerselva".to_owned()] }
 }
-
-pub(crate) const PROTOCOLS: [Protocol; 8] = [
-    Protocol::OpenAiChat,
-    Protocol::OpenAiResponses,
-    Protocol::Anthropic,
-    Protocol::Gemini,
-    Protocol::Ollama,
-    Protocol::Cohere,
-    Protocol::Bedrock,
-    Protocol::GeminiInteractions,
-];
 
 const STRATEGIES: [OutputStrategy; 3] =
     [OutputStrategy::Native, OutputStrategy::Tool, OutputStrategy::Prompt];

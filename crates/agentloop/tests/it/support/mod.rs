@@ -1,5 +1,6 @@
 //! What several test files need.
 
+pub(crate) mod canned;
 pub(crate) mod clock;
 pub(crate) mod own_process;
 pub(crate) mod patience;
@@ -11,6 +12,8 @@ use std::sync::LazyLock;
 
 use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::{AgentLoop, ChatResponse, ChatStream, ChatStreamEvent, Error, PartStart, Protocol};
+
+pub(crate) const PROTOCOLS: [Protocol; Protocol::ALL.len()] = *Protocol::ALL.first_chunk().unwrap();
 
 /// Bytes of which provider, and how they arrive.
 #[derive(Clone)]
@@ -52,6 +55,16 @@ impl Decoded {
             (last, None) => panic!("ends with {last:?}"),
         }
     }
+}
+
+/// Checks that a page of the documentation is this text, or writes it.
+pub(crate) fn check_page(name: &str, text: &str) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        return std::fs::write(path, text).unwrap();
+    }
+    let written = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(written == text, "run with UPDATE_DOCS=1 to write docs/{name}");
 }
 
 /// Returns a frame of Amazon's event streams with these headers.

@@ -1,7 +1,6 @@
 //! `docs/parameters.md` matches the encoders.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use agentloop::Provider;
 
@@ -76,12 +75,5 @@ fn document() -> String {
 
 #[test]
 fn the_page_of_parameters_is_current() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/parameters.md");
-    let text = document();
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, text).unwrap();
-        return;
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == text, "run with UPDATE_DOCS=1 to write docs/parameters.md");
+    crate::support::check_page("parameters.md", &document());
 }
