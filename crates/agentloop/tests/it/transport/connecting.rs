@@ -24,8 +24,7 @@ async fn a_refused_connection_names_host_and_port() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handshake_without_a_response_is_a_connect_timeout() {
-    let (listener, url) = listen().await;
-    let url = url.replace("http://", "https://");
+    let (listener, url) = listen_tls().await;
     let mut options = SendOptions::default();
     options.connect_timeout = Some(Duration::from_secs(10));
     // The clock moves by itself when everything waits.
@@ -38,8 +37,7 @@ async fn a_handshake_without_a_response_is_a_connect_timeout() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_that_wait_for_a_shared_connection_time_out_with_it() {
-    let (listener, url) = listen().await;
-    let url = url.replace("http://", "https://");
+    let (listener, url) = listen_tls().await;
     let transport = transport();
     let mut options = SendOptions::default();
     options.connect_timeout = Some(Duration::from_secs(10));

@@ -86,13 +86,12 @@ async fn is_trusted_with(variables: &[(&str, &str)]) -> bool {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("authority.pem"), &trust.authority_pem).unwrap();
     std::fs::write(folder.join("broken.pem"), "-----BEGIN CERTIFICATE-----\nAAAA").unwrap();
-    let (listener, url) = listen().await;
+    let (listener, url) = listen_tls().await;
     let server = tokio::spawn(async move {
         let Ok(mut stream) = trust.accept(accept(&listener).await).await else { return false };
         respond(&mut stream, SAID).await;
         true
     });
-    let url = url.replace("http://", "https://");
     let mut all = vec![("SSL_CERT_DIR", folder.to_str().unwrap())];
     all.extend_from_slice(variables);
     in_environment(&url, &all).await;

@@ -93,18 +93,7 @@ async fn three_hundred_streams_share_a_few_connections() {
             });
         }
     });
-    let calls: Vec<_> = (0..300)
-        .map(|number: usize| {
-            let (transport, url) = (transport.clone(), url.clone());
-            tokio::spawn(async move {
-                let said = text(&transport, post(&url, number.to_string())).await.unwrap();
-                assert_eq!(said, number.to_string());
-            })
-        })
-        .collect();
-    for call in calls {
-        call.await.unwrap();
-    }
+    echo_at_once(&transport, &url, 300).await;
     let connections = connections.load(Ordering::SeqCst);
     assert!((3..=8).contains(&connections), "{connections} connections");
 }
@@ -112,12 +101,7 @@ async fn three_hundred_streams_share_a_few_connections() {
 #[tokio::test]
 async fn no_connection_carries_more_streams_than_its_server_allows() {
     let (transport, url, mut arrived) = serve(10).await;
-    let calls: Vec<_> = (0..30)
-        .map(|_| {
-            let (transport, url) = (transport.clone(), url.clone());
-            tokio::spawn(async move { text(&transport, get(&url)).await.unwrap() })
-        })
-        .collect();
+    let calls: Vec<_> = (0..30).map(|_| spawn_text(&transport, get(&url))).collect();
     let mut open: HashMap<usize, Vec<_>> = HashMap::new();
     for _ in 0..30 {
         let (number, _, respond) = arrived.recv().await.unwrap();
@@ -129,7 +113,7 @@ async fn no_connection_carries_more_streams_than_its_server_allows() {
         finish(respond, "done");
     }
     for call in calls {
-        assert_eq!(call.await.unwrap(), "done");
+        assert_eq!(call.await.unwrap().unwrap(), "done");
     }
 }
 
@@ -137,10 +121,7 @@ async fn no_connection_carries_more_streams_than_its_server_allows() {
 async fn requests_one_after_another_share_a_connection() {
     let (transport, url, mut arrived) = serve(100).await;
     for _ in 0..5 {
-        let call = tokio::spawn({
-            let (transport, url) = (transport.clone(), url.clone());
-            async move { text(&transport, post(format!("{url}/v1/chat"), "hello")).await.unwrap() }
-        });
+        let call = spawn_text(&transport, post(format!("{url}/v1/chat"), "hello"));
         let (number, request, respond) = arrived.recv().await.unwrap();
         assert_eq!(number, 0);
         assert_eq!(request.uri().path(), "/v1/chat");
@@ -148,7 +129,7 @@ async fn requests_one_after_another_share_a_connection() {
         assert!(!request.headers().contains_key("host"));
         assert_eq!(read_all(request.into_body()).await, b"hello");
         finish(respond, "hi");
-        assert_eq!(call.await.unwrap(), "hi");
+        assert_eq!(call.await.unwrap().unwrap(), "hi");
     }
 }
 
@@ -158,10 +139,7 @@ async fn dropping_one_stream_resets_it_and_not_the_others() {
     let mut bodies = Vec::new();
     let mut streams = Vec::new();
     for _ in 0..3 {
-        let call = tokio::spawn({
-            let (transport, url) = (transport.clone(), url.clone());
-            async move { send(&transport, get(&url)).await.unwrap().into_body() }
-        });
+        let call = spawn_send(&transport, get(&url));
         let (number, _, respond) = arrived.recv().await.unwrap();
         assert_eq!(number, 0);
         let mut stream = begin(respond);
@@ -186,10 +164,7 @@ async fn dropping_one_stream_resets_it_and_not_the_others() {
 #[tokio::test]
 async fn dropping_the_only_stream_resets_it_although_no_task_drives_the_connection() {
     let (transport, url, mut arrived) = serve(100).await;
-    let call = tokio::spawn({
-        let (transport, url) = (transport.clone(), url.clone());
-        async move { send(&transport, get(&url)).await.unwrap() }
-    });
+    let call = spawn_send(&transport, get(&url));
     let (_, _, mut respond) = arrived.recv().await.unwrap();
     call.abort();
     let reason = std::future::poll_fn(|context| respond.poll_reset(context));
@@ -208,10 +183,7 @@ async fn a_stream_that_is_not_polled_does_not_stall_the_others() {
     let (transport, url, mut arrived) = serve(100).await;
     let mut opened = Vec::new();
     for _ in 0..2 {
-        let call = tokio::spawn({
-            let (transport, url) = (transport.clone(), url.clone());
-            async move { send(&transport, get(&url)).await.unwrap().into_body() }
-        });
+        let call = spawn_send(&transport, get(&url));
         let (_, _, respond) = arrived.recv().await.unwrap();
         opened.push((begin(respond), call.await.unwrap()));
     }
@@ -257,8 +229,7 @@ async fn bodies_larger_than_all_windows_pass_in_both_directions() {
 async fn after_a_goaway_the_next_request_uses_a_new_connection() {
     let trust = Trust::new(&["h2"]);
     let transport = trust.transport();
-    let (listener, url) = listen().await;
-    let url = url.replace("http://", "https://");
+    let (listener, url) = listen_tls().await;
     let (gone, going) = tokio::sync::oneshot::channel();
     let server = tokio::spawn(async move {
         let mut gone = Some(gone);
@@ -303,14 +274,8 @@ async fn a_stream_that_the_server_resets_is_a_connection_error() {
 async fn a_connection_that_breaks_ends_all_its_streams_with_errors() {
     let trust = Trust::new(&["h2"]);
     let transport = trust.transport();
-    let (listener, url) = listen().await;
-    let url = url.replace("http://", "https://");
-    let calls: Vec<_> = (0..3)
-        .map(|_| {
-            let (transport, url) = (transport.clone(), url.clone());
-            tokio::spawn(async move { text(&transport, get(&url)).await })
-        })
-        .collect();
+    let (listener, url) = listen_tls().await;
+    let calls: Vec<_> = (0..3).map(|_| spawn_text(&transport, get(&url))).collect();
     let stream = trust.accept(accept(&listener).await).await.unwrap();
     let mut connection = h2::server::handshake(stream).await.unwrap();
     let mut streams = Vec::new();
@@ -333,10 +298,7 @@ async fn a_connection_that_breaks_ends_all_its_streams_with_errors() {
 #[tokio::test]
 async fn a_refused_stream_is_sent_again() {
     let (transport, url, mut arrived) = serve(100).await;
-    let call = |body: &'static str| {
-        let (transport, url) = (transport.clone(), url.clone());
-        tokio::spawn(async move { text(&transport, post(&url, body)).await })
-    };
+    let call = |body: &'static str| spawn_text(&transport, post(&url, body));
     let first = call("first");
     finish(arrived.recv().await.unwrap().2, "one");
     assert_eq!(first.await.unwrap().unwrap(), "one");
@@ -353,8 +315,7 @@ async fn a_refused_stream_is_sent_again() {
 async fn a_stream_under_way_survives_a_goaway() {
     let trust = Trust::new(&["h2"]);
     let transport = trust.transport();
-    let (listener, url) = listen().await;
-    let url = url.replace("http://", "https://");
+    let (listener, url) = listen_tls().await;
     let server = tokio::spawn(async move {
         let stream = trust.accept(accept(&listener).await).await.unwrap();
         let mut connection = h2::server::handshake(stream).await.unwrap();

@@ -123,7 +123,7 @@ async fn a_redirect_loop_is_an_error() {
 async fn a_redirect_from_https_to_http_is_refused() {
     let trust = Trust::new(&["http/1.1"]);
     let transport = trust.transport();
-    let (listener, url) = listen().await;
+    let (listener, url) = listen_tls().await;
     let server = tokio::spawn(async move {
         let mut stream = trust.accept(accept(&listener).await).await.unwrap();
         read_request(&mut stream).await.unwrap();
@@ -132,7 +132,6 @@ async fn a_redirect_from_https_to_http_is_refused() {
         stream.write_all(answer).await.unwrap();
         stream.flush().await.unwrap();
     });
-    let url = url.replace("http://", "https://");
     let error = text(&transport, get(url)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Protocol);
     server.await.unwrap();

@@ -12,14 +12,13 @@ use crate::transport::support::*;
 async fn a_server_of_an_added_authority_is_trusted() {
     let trust = Trust::new(&["http/1.1"]);
     let transport = trust.transport();
-    let (listener, url) = listen().await;
+    let (listener, url) = listen_tls().await;
     let server = tokio::spawn(async move {
         let mut stream = trust.accept(accept(&listener).await).await.unwrap();
         for body in ["one", "two"] {
             respond(&mut stream, body).await;
         }
     });
-    let url = url.replace("http://", "https://");
     assert_eq!(text(&transport, get(&url)).await.unwrap(), "one");
     assert_eq!(text(&transport, get(&url)).await.unwrap(), "two");
     server.await.unwrap();
@@ -28,11 +27,10 @@ async fn a_server_of_an_added_authority_is_trusted() {
 #[tokio::test]
 async fn a_server_of_an_unknown_authority_is_a_tls_error_with_a_hint() {
     let trust = Trust::new(&["h2", "http/1.1"]);
-    let (listener, url) = listen().await;
+    let (listener, url) = listen_tls().await;
     let server = tokio::spawn(async move {
         assert!(trust.accept(accept(&listener).await).await.is_err());
     });
-    let url = url.replace("http://", "https://");
     let error = text(&transport(), get(&url)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Tls);
     assert!(!error.is_retryable());
@@ -67,8 +65,7 @@ async fn requests_that_waited_for_a_server_without_http2_then_connect_at_the_sam
     const CALLS: usize = 20;
     let trust = Trust::new(&["http/1.1"]);
     let transport = trust.transport();
-    let (listener, url) = listen().await;
-    let url = url.replace("http://", "https://");
+    let (listener, url) = listen_tls().await;
     tokio::spawn(async move {
         // No response is sent before all requests have arrived.
         let all = Arc::new(tokio::sync::Barrier::new(CALLS));

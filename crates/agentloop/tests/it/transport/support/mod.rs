@@ -19,6 +19,12 @@ pub(crate) async fn listen() -> (TcpListener, String) {
     (listener, url)
 }
 
+/// A listening socket, and the URL of its root with TLS.
+pub(crate) async fn listen_tls() -> (TcpListener, String) {
+    let (listener, url) = listen().await;
+    (listener, url.replace("http://", "https://"))
+}
+
 /// Runs a server of one connection. Returns its URL, and the task, which ends with what `serve` returns.
 pub(crate) fn serve<F>(
     serve: impl FnOnce(TcpStream) -> F + Send + 'static,
@@ -79,6 +85,30 @@ pub(crate) async fn text(
     request: Request<Bytes>,
 ) -> Result<String, Error> {
     read(send(transport, request).await?).await
+}
+
+/// Sends in a task of its own, and reads the whole body as text.
+pub(crate) fn spawn_text(
+    transport: &HttpTransport,
+    request: Request<Bytes>,
+) -> JoinHandle<Result<String, Error>> {
+    let transport = transport.clone();
+    tokio::spawn(async move { text(&transport, request).await })
+}
+
+/// Sends in a task of its own.
+pub(crate) fn spawn_send(transport: &HttpTransport, request: Request<Bytes>) -> JoinHandle<Body> {
+    let transport = transport.clone();
+    tokio::spawn(async move { send(&transport, request).await.unwrap().into_body() })
+}
+
+/// Sends many requests at once, and checks that each response is the body of its request.
+pub(crate) async fn echo_at_once(transport: &HttpTransport, url: &str, count: usize) {
+    let bodies = (0..count).map(|number| number.to_string());
+    let call = |body: String| (body.clone(), spawn_text(transport, post(url, body)));
+    for (body, call) in bodies.map(call).collect::<Vec<_>>() {
+        assert_eq!(call.await.unwrap().unwrap(), body);
+    }
 }
 
 /// Reads the whole body as text.
