@@ -30,7 +30,7 @@ fn ollama() -> Wire {
 }
 
 /// The fixtures of a protocol: name, whole body, stream.
-fn fixtures(protocol: &str) -> Vec<(String, Vec<u8>, Vec<u8>)> {
+pub(crate) fn fixtures(protocol: &str) -> Vec<(String, Vec<u8>, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(protocol);
     let mut bodies: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
@@ -149,33 +149,52 @@ fn a_json_body_for_a_stream_decodes_to_the_same_response() {
 
 #[test]
 fn every_cut_of_every_fixture_gives_the_same_events() {
-    each(|wire, _, name, _, stream| {
-        let wire = Wire { stream: true, ..wire.clone() };
-        let whole = decode(&wire, stream);
-        for size in 1..=17 {
-            let cut = decode(&Wire { size, ..wire.clone() }, stream);
-            assert_eq!(cut.events, whole.events, "{name} by {size}");
-        }
-    });
+    each(|wire, _, name, _, stream| cuts_are_invisible(wire, name, stream));
 }
 
 /// At every byte (of long streams at every few): before the provider said that it is done, the end is an error with what had arrived.
 #[test]
 fn a_fixture_cut_anywhere_before_its_end_is_an_error() {
     each(|wire, reason, name, _, stream| {
-        let wire = Wire { stream: true, ..wire.clone() };
-        // The last finish reason ends the response (two choices have two).
-        let last = memchr::memmem::rfind(stream, reason.as_bytes()).unwrap();
-        let text = std::str::from_utf8(stream).ok();
-        let is_between = |end: &usize| text.is_none_or(|text| text.is_char_boundary(*end));
         let step = (stream.len() / 500).max(1);
-        for end in (0..last).step_by(step).filter(is_between) {
-            let cut = decode(&wire, &stream[..end]);
-            let error = cut.error.unwrap_or_else(|| panic!("{name} cut at {end} is a response"));
-            assert_eq!(error.kind(), ErrorKind::IncompleteStream, "{name} cut at {end}: {error:?}");
-            assert_eq!(error.partial().is_some(), !cut.events.is_empty(), "{name} cut at {end}");
-        }
+        ends_are_errors(wire, name, stream, reason, step);
     });
+}
+
+pub(crate) fn cuts_are_invisible(wire: &Wire, name: &str, stream: &[u8]) {
+    let wire = Wire { stream: true, ..wire.clone() };
+    let whole = decode(&wire, stream);
+    for size in 1..=17 {
+        let cut = decode(&Wire { size, ..wire.clone() }, stream);
+        assert_eq!(cut.events, whole.events, "{name} by {size}");
+    }
+}
+
+/// Cuts a stream off, at every `step` bytes before what names the reason of the end.
+pub(crate) fn ends_are_errors(wire: &Wire, name: &str, stream: &[u8], reason: &str, step: usize) {
+    let wire = Wire { stream: true, ..wire.clone() };
+    // The last finish reason ends the response (two choices have two).
+    let last = memchr::memmem::rfind(stream, reason.as_bytes()).unwrap();
+    let text = std::str::from_utf8(stream).ok();
+    let is_between = |end: &usize| text.is_none_or(|text| text.is_char_boundary(*end));
+    for end in (0..last).step_by(step).filter(is_between) {
+        let cut = decode(&wire, &stream[..end]);
+        let error = cut.error.unwrap_or_else(|| panic!("{name} cut at {end} is a response"));
+        assert_eq!(error.kind(), ErrorKind::IncompleteStream, "{name} cut at {end}: {error:?}");
+        assert_eq!(error.partial().is_some(), !cut.events.is_empty(), "{name} cut at {end}");
+    }
+}
+
+pub(crate) fn shown_choices(name: &str, response: &ChatResponse) -> String {
+    let mut shown = format!("{name}\n");
+    for choice in &response.choices {
+        for part in &choice.content {
+            shown.push_str(&format!("  {}\n", serde_json::to_string(part).unwrap()));
+        }
+        let raw = choice.raw_finish_reason.as_deref().unwrap_or("-");
+        shown.push_str(&format!("  = {} ({raw})\n", choice.finish_reason.as_str()));
+    }
+    shown
 }
 
 /// The decoded fixtures of a protocol.
@@ -183,14 +202,7 @@ fn shown(protocol: &str, wire: &Wire) -> String {
     let mut shown = String::new();
     for (name, body, _) in fixtures(protocol) {
         let response = response_of(wire, &body, false);
-        shown.push_str(&format!("{name}\n"));
-        for choice in &response.choices {
-            for part in &choice.content {
-                shown.push_str(&format!("  {}\n", serde_json::to_string(part).unwrap()));
-            }
-            let raw = choice.raw_finish_reason.as_deref().unwrap_or("-");
-            shown.push_str(&format!("  = {} ({raw})\n", choice.finish_reason.as_str()));
-        }
+        shown.push_str(&shown_choices(&name, &response));
         for warning in &response.warnings {
             shown.push_str(&format!("  ! {warning}\n"));
         }

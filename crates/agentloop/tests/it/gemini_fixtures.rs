@@ -2,34 +2,25 @@
 
 use crate::support;
 
-use std::path::{Path, PathBuf};
-
 use agentloop::protocol::serve::StreamWriter;
 use agentloop::{ChatResponse, ChatStreamEvent, Citation, ErrorKind, Fold, Protocol, ResponsePart};
 use support::{Wire, decode};
+
+use crate::fixtures::{cuts_are_invisible, ends_are_errors, shown_choices};
 
 /// Name, whole body, stream of events, stream as a list.
 type Fixture = (String, Vec<u8>, Vec<u8>, Vec<u8>);
 
 fn fixtures() -> Vec<Fixture> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/gemini");
-    let mut bodies: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.to_string_lossy().ends_with(".body.json"))
-        .collect();
-    bodies.sort();
-    assert!(bodies.len() >= 10);
-    bodies
-        .into_iter()
-        .map(|body| {
-            let name = body.file_name().unwrap().to_string_lossy().replace(".body.json", "");
-            let stream = std::fs::read(body.with_file_name(format!("{name}.stream.sse"))).unwrap();
+    let all = crate::fixtures::fixtures("gemini");
+    assert!(all.len() >= 10);
+    all.into_iter()
+        .map(|(name, body, stream)| {
             let text = String::from_utf8_lossy(&stream).into_owned();
             let steps: Vec<&str> =
                 text.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
             let list = format!("[{}\r\n]\n", steps.join("\r\n,\r\n")).into_bytes();
-            (name, std::fs::read(&body).unwrap(), stream, list)
+            (name, body, stream, list)
         })
         .collect()
 }
@@ -166,11 +157,7 @@ fn late_sources_are_written_in_the_words_of_other_protocols() {
 fn every_cut_of_every_fixture_gives_the_same_events() {
     for (name, _, stream, list) in fixtures() {
         for bytes in [stream, list] {
-            let whole = decode(&wire(true), &bytes);
-            for size in 1..=17 {
-                let cut = decode(&Wire { size, ..wire(true) }, &bytes);
-                assert_eq!(cut.events, whole.events, "{name} by {size}");
-            }
+            cuts_are_invisible(&wire(true), &name, &bytes);
         }
     }
 }
@@ -180,15 +167,7 @@ fn every_cut_of_every_fixture_gives_the_same_events() {
 fn a_fixture_cut_anywhere_before_its_end_is_an_error() {
     for (name, _, stream, list) in fixtures() {
         for bytes in [stream, list] {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            let last = text.rfind("Reason\": \"").unwrap();
-            for end in (0..last).filter(|end| text.is_char_boundary(*end)) {
-                let cut = decode(&wire(true), &bytes[..end]);
-                let error =
-                    cut.error.unwrap_or_else(|| panic!("{name} cut at {end} is a response"));
-                assert_eq!(error.kind(), ErrorKind::IncompleteStream, "{name} at {end}: {error:?}");
-                assert_eq!(error.partial().is_some(), !cut.events.is_empty(), "{name} at {end}");
-            }
+            ends_are_errors(&wire(true), &name, &bytes, "Reason\": \"", 1);
         }
     }
 }
@@ -198,14 +177,7 @@ fn fixtures_read_as_a_person_expects() {
     let mut shown = String::new();
     for (name, body, _, _) in fixtures() {
         let response = response(&body, false);
-        shown.push_str(&format!("{name}\n"));
-        for choice in &response.choices {
-            for part in &choice.content {
-                shown.push_str(&format!("  {}\n", serde_json::to_string(part).unwrap()));
-            }
-            let raw = choice.raw_finish_reason.as_deref().unwrap_or("-");
-            shown.push_str(&format!("  = {} ({raw})\n", choice.finish_reason.as_str()));
-        }
+        shown.push_str(&shown_choices(&name, &response));
         if !response.usage.is_empty() {
             shown.push_str(&format!("  # {}\n", serde_json::to_string(&response.usage).unwrap()));
         }
