@@ -21,13 +21,15 @@ use agentloop::{AgentLoop, ChatRequest, ChatStreamEvent, Error, Protocol};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-const TABLES: [(&str, &str); 10] = [
+const TABLES: [(&str, &str); 12] = [
     ("framing", include_str!("framing.toml")),
     ("chat_requests", include_str!("chat_requests.toml")),
     ("chat_responses", include_str!("chat_responses.toml")),
     ("anthropic_requests", include_str!("anthropic_requests.toml")),
+    ("anthropic_parameters", include_str!("anthropic_parameters.toml")),
     ("anthropic_responses", include_str!("anthropic_responses.toml")),
-    ("gemini", include_str!("gemini.toml")),
+    ("gemini_requests", include_str!("gemini_requests.toml")),
+    ("gemini_responses", include_str!("gemini_responses.toml")),
     ("interactions", include_str!("interactions.toml")),
     ("responses", include_str!("responses.toml")),
     ("cohere", include_str!("cohere.toml")),
