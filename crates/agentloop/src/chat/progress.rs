@@ -31,12 +31,16 @@ impl Progresses {
     }
 
     /// Returns the state of a choice; of the first one, if there is none at that place.
-    pub(super) fn at(&mut self, at: usize) -> &mut Progress {
-        if self.0.is_empty() {
-            self.0.push(Progress::default());
+    #[inline]
+    pub(super) fn at(&mut self, mut at: usize) -> &mut Progress {
+        let all = &mut self.0;
+        if at >= all.len() {
+            at = 0;
+            if all.is_empty() {
+                all.push(Progress::default());
+            }
         }
-        let at = if at < self.0.len() { at } else { 0 };
-        &mut self.0[at]
+        &mut all[at]
     }
 }
 

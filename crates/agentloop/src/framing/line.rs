@@ -19,6 +19,7 @@ impl<const MAX: usize> Line<MAX> {
     }
 
     /// Calls `read` with the whole line, of which `end` is the last piece. A line that arrived in one piece is not copied.
+    #[inline]
     pub(super) fn complete<T>(
         &mut self,
         end: &[u8],

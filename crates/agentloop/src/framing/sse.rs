@@ -89,6 +89,7 @@ impl SseReader {
 
 impl Event {
     /// Reads a line of the event, or the blank line that ends it.
+    #[inline]
     fn line(
         &mut self,
         line: &[u8],
@@ -116,6 +117,7 @@ impl Event {
         Ok(Flow::Continue)
     }
 
+    #[inline]
     fn dispatch(&mut self, take: &mut impl FnMut(Frame<'_>) -> Result<Flow>) -> Result<Flow> {
         let mut flow = Flow::Continue;
         if std::mem::take(&mut self.has_data) {

@@ -19,6 +19,7 @@ pub(super) enum Wire {
 
 impl Wire {
     /// Returns the next bytes, or `None` at the end.
+    #[inline]
     pub(super) fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
         match self {
             Self::Http1(body) => body.poll_bytes(context),
