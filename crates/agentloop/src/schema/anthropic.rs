@@ -1,8 +1,11 @@
 //! Anthropic's subset: closed objects, no limits, few formats, no recursion, and a limited number of optional properties.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::openai;
+use super::place::Place;
 
 /// The most optional properties that one schema may have.
 const MOST_OPTIONAL: usize = 24;
@@ -15,31 +18,34 @@ pub(super) fn keeps(word: &str, value: &Value) -> bool {
     word == "format" && value.as_str().is_some_and(|format| FORMATS.contains(&format))
 }
 
-/// Makes surplus optional properties required and nullable. Returns their places.
-pub(super) fn limit_optional(schema: &mut Value) -> Vec<String> {
-    let mut changed = Vec::new();
-    visit(schema, "", &mut 0, &mut changed);
-    changed
+/// Makes surplus optional properties required and nullable, and reports their places.
+pub(super) fn limit_optional(schema: &mut Value, report: &mut dyn FnMut(&Place<'_>)) {
+    visit(schema, &Place::ROOT, &mut 0, report);
 }
 
-fn visit(schema: &mut Value, path: &str, optional: &mut usize, changed: &mut Vec<String>) {
+fn visit(
+    schema: &mut Value,
+    path: &Place<'_>,
+    optional: &mut usize,
+    report: &mut dyn FnMut(&Place<'_>),
+) {
     match schema {
         Value::Object(node) => {
             if let Some(Value::Object(properties)) = node.get("properties") {
                 let surplus = surplus(node, properties, optional);
                 require(node, &surplus);
-                changed.extend(surplus.iter().map(|name| format!("{path}/properties/{name}")));
+                surplus.iter().for_each(|name| report(&path.name("properties", name)));
             }
             for (word, value) in node.iter_mut() {
                 // These contain values, not schemas.
                 if !matches!(word.as_str(), "enum" | "const" | "required") {
-                    visit(value, &format!("{path}/{word}"), optional, changed);
+                    visit(value, &path.word(word), optional, report);
                 }
             }
         }
         Value::Array(items) => {
             for (at, item) in items.iter_mut().enumerate() {
-                visit(item, &format!("{path}/{at}"), optional, changed);
+                visit(item, &path.at(at), optional, report);
             }
         }
         _ => {}
@@ -52,10 +58,10 @@ fn surplus(
     properties: &Map<String, Value>,
     optional: &mut usize,
 ) -> Vec<String> {
-    let required = node.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|n| n == name));
+    let required = node.get("required").and_then(Value::as_array).into_iter().flatten();
+    let required: HashSet<&str> = required.filter_map(Value::as_str).collect();
     let mut surplus = Vec::new();
-    for name in properties.keys().filter(|name| !is_required(name)) {
+    for name in properties.keys().filter(|name| !required.contains(name.as_str())) {
         *optional += 1;
         if *optional > MOST_OPTIONAL {
             surplus.push(name.clone());

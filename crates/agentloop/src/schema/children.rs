@@ -1,7 +1,10 @@
 //! Converts the schemas inside arrays and objects.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
+use super::place::{Place, Short};
 use super::walk::Walk;
 use super::{Dialect, gemini, openai};
 
@@ -10,7 +13,7 @@ impl Walk<'_> {
         &mut self,
         node: &Map<String, Value>,
         out: &mut Map<String, Value>,
-        path: &str,
+        path: &Place<'_>,
         depth: usize,
     ) {
         let tuple = node.get("prefixItems").or(node.get("items")).and_then(Value::as_array);
@@ -18,7 +21,7 @@ impl Walk<'_> {
         if let Some(tuple) = tuple {
             let mut places = Vec::new();
             for (number, item) in tuple.iter().enumerate() {
-                places.push(self.node(item, &format!("{path}/prefixItems/{number}"), depth + 1));
+                places.push(self.node(item, &path.number("prefixItems", number), depth + 1));
             }
             if self.dialect == Dialect::GeminiJsonSchema {
                 out.insert("prefixItems".to_owned(), Value::Array(places));
@@ -27,7 +30,7 @@ impl Walk<'_> {
                 match rest {
                     None => self.narrow(path, "more items than in `prefixItems`"),
                     Some(Value::Bool(false)) => {}
-                    Some(rest) => places.push(self.node(rest, &format!("{path}/items"), depth + 1)),
+                    Some(rest) => places.push(self.node(rest, &path.word("items"), depth + 1)),
                 }
                 places.dedup();
                 let items = match (places.len(), self.dialect) {
@@ -44,7 +47,7 @@ impl Walk<'_> {
                 out.insert("items".to_owned(), false.into());
             }
             Some(items) => {
-                let items = self.node(items, &format!("{path}/items"), depth + 1);
+                let items = self.node(items, &path.word("items"), depth + 1);
                 out.insert("items".to_owned(), items);
             }
             None if self.dialect == Dialect::GeminiOpenApi => {
@@ -62,7 +65,7 @@ impl Walk<'_> {
         &mut self,
         node: &Map<String, Value>,
         out: &mut Map<String, Value>,
-        path: &str,
+        path: &Place<'_>,
         depth: usize,
     ) {
         let empty = Map::new();
@@ -72,18 +75,19 @@ impl Walk<'_> {
             .and_then(Value::as_array)
             .map(|names| names.iter().filter_map(Value::as_str).collect())
             .unwrap_or_default();
+        let is_required: HashSet<&str> = required.iter().copied().collect();
         let strict = self.dialect == Dialect::OpenAiStrict;
         let mut converted = Map::new();
         for (name, property) in properties {
-            let place = format!("{path}/properties/{name}");
-            let mut property = self.node(property, &place, depth + 1);
-            if strict && !required.contains(&name.as_str()) {
+            let mut property = self.node(property, &path.name("properties", name), depth + 1);
+            if strict && !is_required.contains(name.as_str()) {
                 property = openai::nullable(property);
             }
             converted.insert(name.clone(), property);
         }
         for name in required.iter().filter(|name| !properties.contains_key(**name)) {
-            self.lose(path, &format!("`{name}` is required but not described"));
+            let name = Short(name);
+            self.lose(path, format_args!("`{name}` is required but not described"));
             self.narrowed |= self.dialect.closes();
         }
         let required: Vec<&str> = if strict {
@@ -113,7 +117,7 @@ impl Walk<'_> {
             (Dialect::GeminiJsonSchema, Some(more @ Value::Object(_)))
                 if node.get("additionalProperties") == Some(more) =>
             {
-                let more = self.node(more, &format!("{path}/additionalProperties"), depth + 1);
+                let more = self.node(more, &path.word("additionalProperties"), depth + 1);
                 out.insert("additionalProperties".to_owned(), more);
             }
             (Dialect::GeminiJsonSchema, _) => {

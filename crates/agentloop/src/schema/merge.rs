@@ -1,7 +1,11 @@
 //! Merges schemas that must all hold.
 
-use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
+use serde_json::{Map, Value};
+
+use super::place::{Place, Short};
+use super::room;
 use super::walk::Walk;
 
 /// Keywords for readers only. The first value is kept.
@@ -24,8 +28,11 @@ impl Walk<'_> {
         &mut self,
         into: &mut Map<String, Value>,
         from: &Map<String, Value>,
-        path: &str,
+        path: &Place<'_>,
     ) {
+        if !self.take(path, room::size_of_fields(from)) {
+            return;
+        }
         for (word, more) in from {
             let Some(own) = into.get_mut(word) else {
                 into.insert(word.clone(), more.clone());
@@ -43,12 +50,14 @@ impl Walk<'_> {
                     true
                 }
                 ("required", Value::Array(own), Value::Array(more)) => {
-                    let new: Vec<Value> =
-                        more.iter().filter(|name| !own.contains(name)).cloned().collect();
+                    let known: HashSet<&Value> = own.iter().collect();
+                    let new = more.iter().filter(|name| !known.contains(name));
+                    let new: Vec<Value> = new.cloned().collect();
                     own.extend(new);
                     true
                 }
                 ("enum", Value::Array(own), Value::Array(more)) => {
+                    let more: HashSet<&Value> = more.iter().collect();
                     own.retain(|value| more.contains(value));
                     true
                 }
@@ -72,14 +81,27 @@ impl Walk<'_> {
                 _ => false,
             };
             if !merged {
-                self.lose(path, &format!("`{word}` occurs twice; the first one is sent"));
+                let word = Short(word);
+                self.lose(path, format_args!("`{word}` occurs twice; the first one is sent"));
             }
         }
     }
 }
 
-fn both(one: Value, other: &Value) -> Value {
-    if one == *other { one } else { json!({ "allOf": [one, other] }) }
+/// Returns a schema that requires both: one list, however many there are, and not a list in a list.
+fn both(mut one: Value, other: &Value) -> Value {
+    if one == *other {
+        return one;
+    }
+    if let Value::Object(fields) = &mut one
+        && fields.len() == 1
+        && let Some(Value::Array(all)) = fields.get_mut("allOf")
+    {
+        all.push(other.clone());
+        return one;
+    }
+    let all = Value::Array(vec![one, other.clone()]);
+    Value::Object(Map::from_iter([("allOf".to_owned(), all)]))
 }
 
 /// Returns the types that both lists contain.
@@ -89,16 +111,17 @@ fn narrower(one: &Value, other: &Value) -> Option<Value> {
         one => vec![one.clone()],
     };
     let (one, other) = (list(one), list(other));
-    let within = |kind: &Value, kinds: &[Value]| {
-        kinds.contains(kind) || (kind == "integer" && kinds.contains(&"number".into()))
+    let (integer, number) = (&Value::from("integer"), &Value::from("number"));
+    let within = |kind: &Value, kinds: &HashSet<&Value>| {
+        kinds.contains(kind) || (kind == integer && kinds.contains(number))
     };
-    let mut kinds: Vec<Value> = one.iter().filter(|kind| within(kind, &other)).cloned().collect();
-    for kind in other.iter().filter(|kind| within(kind, &one)) {
-        let known = kinds.contains(kind) || (kind == "number" && kinds.contains(&"integer".into()));
-        if !known {
-            kinds.push(kind.clone());
-        }
-    }
+    let (ones, others) = (one.iter().collect(), other.iter().collect());
+    let mut kinds: Vec<Value> = one.iter().filter(|kind| within(kind, &others)).cloned().collect();
+    let known: HashSet<Value> = kinds.iter().cloned().collect();
+    let is_known =
+        |kind: &Value| known.contains(kind) || (kind == number && known.contains(integer));
+    let new = other.iter().filter(|kind| within(kind, &ones) && !is_known(kind));
+    kinds.extend(new.cloned());
     match kinds.len() {
         0 => None,
         1 => kinds.pop(),

@@ -9,8 +9,10 @@ mod gemini;
 mod kept;
 mod merge;
 mod openai;
+mod place;
 mod plain;
 mod refs;
+mod room;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -27,6 +29,9 @@ pub(crate) const MAX_DEPTH: usize = 64;
 
 /// How many schemas one may become when its references are resolved. Further ones are cut off, with a warning.
 pub(crate) const MAX_NODES: usize = 10_000;
+
+/// How many losses are listed. The others are counted.
+const MAX_LOST: usize = 100;
 
 /// A subset of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -43,7 +43,8 @@ pub(super) fn nullable(schema: Value) -> Value {
         branches.push(json!({ "type": "null" }));
         return Value::Object(node);
     }
-    json!({ "anyOf": [node, { "type": "null" }] })
+    let branches = Value::Array(vec![Value::Object(node), json!({ "type": "null" })]);
+    Value::Object(Map::from_iter([("anyOf".to_owned(), branches)]))
 }
 
 fn takes_null(node: &Map<String, Value>) -> bool {

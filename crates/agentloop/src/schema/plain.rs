@@ -2,13 +2,19 @@
 
 use serde_json::{Map, Value, json};
 
+use super::place::{Place, Short};
 use super::walk::Walk;
 use super::words::{self, Word};
-use super::{Dialect, gemini};
+use super::{Dialect, gemini, room};
 
 impl Walk<'_> {
     /// Converts a schema without unions and references.
-    pub(super) fn plain(&mut self, node: &Map<String, Value>, path: &str, depth: usize) -> Value {
+    pub(super) fn plain(
+        &mut self,
+        node: &Map<String, Value>,
+        path: &Place<'_>,
+        depth: usize,
+    ) -> Value {
         let mut out = Map::new();
         let types = words::types(node);
         for word in ["title", "description"] {
@@ -34,7 +40,8 @@ impl Walk<'_> {
                 Word::Described => described.push((word, value)),
                 Word::Lost => {
                     described.push((word, value));
-                    self.lose(path, &format!("`{word}` is only described to the model"));
+                    let word = Short(word);
+                    self.lose(path, format_args!("`{word}` is only described to the model"));
                 }
                 Word::Structure | Word::Note => {}
             }
@@ -51,7 +58,12 @@ impl Walk<'_> {
             Dialect::GeminiOpenApi if types.is_empty() => {
                 gemini::open_api(out, &["object".to_owned()])
             }
-            Dialect::GeminiOpenApi => gemini::open_api(out, &types),
+            // Each of several types gets a copy.
+            Dialect::GeminiOpenApi => {
+                let copies = types.len().saturating_mul(room::size_of_fields(&out));
+                let copied = if self.take(path, copies) { &types[..] } else { &types[..1] };
+                gemini::open_api(out, copied)
+            }
             _ => Value::Object(out),
         }
     }
@@ -63,7 +75,7 @@ impl Walk<'_> {
         types: &[String],
         out: &mut Map<String, Value>,
         described: &mut Vec<(&'n str, &'n Value)>,
-        path: &str,
+        path: &Place<'_>,
     ) {
         let fixed = node.get("const");
         let listed = node.get("enum").filter(|values| values.is_array());
@@ -88,7 +100,7 @@ impl Walk<'_> {
                     out.insert("enum".to_owned(), Value::Array(texts));
                 } else if !values.iter().all(Value::is_null) {
                     described.push((word, value));
-                    self.lose(path, &format!("`{word}` is only described to the model"));
+                    self.lose(path, format_args!("`{word}` is only described to the model"));
                 }
             }
         }

@@ -1,9 +1,12 @@
 //! Resolves references and `allOf`.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
+use super::place::{Place, Short};
 use super::walk::Walk;
-use super::{MAX_DEPTH, MAX_NODES};
+use super::{MAX_DEPTH, MAX_NODES, room};
 
 impl Walk<'_> {
     /// Converts the definitions at the root, which references point to.
@@ -13,8 +16,8 @@ impl Walk<'_> {
             let Some(Value::Object(known)) = self.root.get(home) else { continue };
             for (name, definition) in known {
                 if !converted.contains_key(name) {
-                    let path = format!("/{home}/{name}");
-                    let definition = self.node(definition, &path, 1);
+                    let path = Place::ROOT;
+                    let definition = self.node(definition, &path.name(home, name), 1);
                     converted.insert(name.clone(), definition);
                 }
             }
@@ -47,44 +50,54 @@ impl Walk<'_> {
 
     /// Resolves `allOf` and references that cannot be kept, until none is left. Returns `None` for a circular reference. A reference cannot be kept at the
     /// root and beside other keywords.
-    pub(super) fn flatten(
+    pub(super) fn flatten<'n>(
         &mut self,
-        node: &Map<String, Value>,
-        path: &str,
+        node: &'n Map<String, Value>,
+        path: &Place<'_>,
         inline: bool,
-    ) -> Option<Map<String, Value>> {
-        let mut node = node.clone();
+    ) -> Option<Cow<'n, Map<String, Value>>> {
+        let mut node = Cow::Borrowed(node);
         while self.within.len() <= MAX_DEPTH && self.nodes <= MAX_NODES {
             self.nodes += 1;
-            if let Some(reference) = node.remove("$ref") {
+            let is_flat = !node.contains_key("$ref") && !node.contains_key("allOf");
+            if is_flat {
+                return Some(node);
+            }
+            if matches!(node, Cow::Borrowed(_)) && !self.take(path, room::size_of_fields(&node)) {
+                return None;
+            }
+            let fields = node.to_mut();
+            if let Some(reference) = fields.remove("$ref") {
                 let reference = reference.as_str().unwrap_or_default().to_owned();
-                let beside = node.keys().any(|word| word != "$defs" && word != "definitions");
+                if !self.take(path, reference.len()) {
+                    return None;
+                }
+                let beside = fields.keys().any(|word| word != "$defs" && word != "definitions");
                 let circle = self.within.contains(&reference);
                 let kept = self.kept(&reference).filter(|_| circle || !(inline || beside));
                 if let Some(kept) = kept {
-                    return Some(Map::from_iter([("$ref".to_owned(), kept.into())]));
+                    return Some(Cow::Owned(Map::from_iter([("$ref".to_owned(), kept.into())])));
                 }
+                let name = Short(&reference);
                 if circle {
-                    self.narrow(path, &format!("the reference `{reference}` is circular"));
+                    self.narrow(path, format_args!("the reference `{name}` is circular"));
                     return None;
                 }
                 match reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer)) {
-                    Some(Value::Object(target)) => self.merge(&mut node, target, path),
+                    Some(Value::Object(target)) => self.merge(fields, target, path),
                     Some(Value::Bool(true)) => {}
                     _ => {
                         self.narrow(
                             path,
-                            &format!("the reference `{reference}` cannot be resolved"),
+                            format_args!("the reference `{name}` cannot be resolved"),
                         );
                     }
                 }
                 self.within.push(reference);
-            } else if let Some(all) = node.remove("allOf") {
+            } else if let Some(all) = fields.remove("allOf") {
                 for member in all.as_array().into_iter().flatten() {
-                    self.add_member(&mut node, member, path)?;
+                    self.add_member(fields, member, path)?;
                 }
-            } else {
-                return Some(node);
             }
         }
         self.narrow(path, "nested too deep; cut off");
@@ -96,14 +109,14 @@ impl Walk<'_> {
         &mut self,
         node: &mut Map<String, Value>,
         member: &Value,
-        path: &str,
+        path: &Place<'_>,
     ) -> Option<()> {
         match member {
             Value::Object(member) if node.contains_key("$ref") || node.contains_key("allOf") => {
                 let around = self.within.len();
                 let flat = self.flatten(member, path, true);
                 self.within.truncate(around);
-                self.merge(node, &flat?, path);
+                self.merge(node, &*flat?, path);
             }
             Value::Object(member) => self.merge(node, member, path),
             Value::Bool(true) => {}

@@ -1,9 +1,14 @@
 //! Walks through a schema and converts it.
 
+use std::borrow::Cow;
+use std::fmt::Display;
+
 use serde_json::{Map, Value, json};
 
+use super::place::Place;
+use super::room::{self, Room};
 use super::words::{self, Word};
-use super::{Converted, Dialect, MAX_DEPTH, MAX_NODES, anthropic, gemini};
+use super::{Converted, Dialect, MAX_DEPTH, MAX_LOST, MAX_NODES, anthropic, gemini};
 
 impl Dialect {
     /// Returns whether a schema can be a reference.
@@ -21,7 +26,10 @@ pub(super) struct Walk<'a> {
     pub(super) root: &'a Value,
     pub(super) dialect: Dialect,
     lost: Vec<String>,
+    /// How many losses are not listed.
+    unlisted: usize,
     pub(super) narrowed: bool,
+    pub(super) room: Room,
     /// How many schemas were visited.
     pub(super) nodes: usize,
     /// The references whose targets contain this place.
@@ -30,27 +38,35 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(root: &'a Value, dialect: Dialect) -> Self {
-        Self { root, dialect, lost: Vec::new(), narrowed: false, nodes: 0, within: Vec::new() }
+        let (lost, within) = (Vec::new(), Vec::new());
+        let room = Room::new(root);
+        Self { root, dialect, lost, unlisted: 0, narrowed: false, room, nodes: 0, within }
     }
 
     pub(super) fn convert(mut self) -> Converted {
-        let mut schema = self.node(self.root, "", 0);
+        let mut schema = self.node(self.root, &Place::ROOT, 0);
         if self.dialect.refers() {
             self.definitions(&mut schema);
         }
         if self.dialect == Dialect::Anthropic {
-            for place in anthropic::limit_optional(&mut schema) {
-                self.narrow(&place, "too many optional properties; sent as required and nullable");
-            }
+            anthropic::limit_optional(&mut schema, &mut |place| {
+                self.narrow(place, "too many optional properties; sent as required and nullable");
+            });
         }
         if self.dialect == Dialect::OpenAiStrict && schema.get("type") != Some(&json!("object")) {
-            self.narrow("", "the root must be an object");
+            self.narrow(&Place::ROOT, "the root must be an object");
+        }
+        if self.unlisted > 0 {
+            self.lost.push(format!("and {} more", self.unlisted));
         }
         Converted { schema, lost: self.lost, narrowed: self.narrowed }
     }
 
-    pub(super) fn lose(&mut self, path: &str, what: &str) {
-        let place = if path.is_empty() { "/" } else { path };
+    pub(super) fn lose(&mut self, place: &Place<'_>, what: impl Display) {
+        if self.lost.len() >= MAX_LOST {
+            self.unlisted += 1;
+            return;
+        }
         let line = format!("{place}: {what}");
         if !self.lost.contains(&line) {
             self.lost.push(line);
@@ -58,16 +74,28 @@ impl<'a> Walk<'a> {
     }
 
     /// Records something that the original accepts and the converted schema does not.
-    pub(super) fn narrow(&mut self, path: &str, what: &str) {
+    pub(super) fn narrow(&mut self, place: &Place<'_>, what: impl Display) {
         self.narrowed = true;
-        self.lose(path, what);
+        self.lose(place, what);
+    }
+
+    /// Takes room for a copy or a comparison. Returns whether there is enough.
+    pub(super) fn take(&mut self, place: &Place<'_>, count: usize) -> bool {
+        let is_enough = self.room.take(count);
+        if !is_enough {
+            self.narrow(place, "larger than it may become with its references; cut off");
+        }
+        is_enough
     }
 
     /// Converts a schema.
-    pub(super) fn node(&mut self, schema: &Value, path: &str, depth: usize) -> Value {
+    pub(super) fn node(&mut self, schema: &Value, path: &Place<'_>, depth: usize) -> Value {
         self.nodes += 1;
         if depth > MAX_DEPTH || self.nodes > MAX_NODES {
             self.narrow(path, "nested too deep; cut off");
+            return self.anything();
+        }
+        if !self.take(path, words::own_size(schema)) {
             return self.anything();
         }
         let around = self.within.len();
@@ -86,7 +114,7 @@ impl<'a> Walk<'a> {
         converted
     }
 
-    pub(super) fn untyped(&mut self, path: &str) {
+    pub(super) fn untyped(&mut self, path: &Place<'_>) {
         match self.dialect {
             Dialect::OpenAiStrict => self.narrow(path, "has no type"),
             Dialect::GeminiOpenApi => {
@@ -104,63 +132,64 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn object_node(&mut self, node: &Map<String, Value>, path: &str, depth: usize) -> Value {
-        let Some(mut node) = self.flatten(node, path, path.is_empty()) else {
+    fn object_node(&mut self, node: &Map<String, Value>, path: &Place<'_>, depth: usize) -> Value {
+        let Some(node) = self.flatten(node, path, path.is_root()) else {
             return self.anything();
         };
         if let Some(reference) = node.get("$ref") {
             return json!({ "$ref": reference });
         }
-        if let Some(one) = node.remove("oneOf") {
-            if node.contains_key("anyOf") {
-                self.lose(path, "`oneOf` beside `anyOf`");
-            } else {
-                node.insert("anyOf".to_owned(), one);
-            }
+        let unions = (node.get("anyOf"), node.get("oneOf"));
+        if let (Some(_), Some(_)) = unions {
+            self.lose(path, "`oneOf` beside `anyOf`");
         }
-        if let Some(Value::Array(branches)) = node.remove("anyOf") {
-            return self.union(node, &branches, path, depth);
+        match unions.0.or(unions.1) {
+            Some(Value::Array(branches)) => self.union(&node, branches, path, depth),
+            _ => self.plain(&node, path, depth),
         }
-        self.plain(&node, path, depth)
     }
 
     /// Converts a union. Keywords beside it are added to each branch.
     fn union(
         &mut self,
-        node: Map<String, Value>,
+        node: &Map<String, Value>,
         branches: &[Value],
-        path: &str,
+        path: &Place<'_>,
         depth: usize,
     ) -> Value {
         let (mut out, mut base) = (Map::new(), Map::new());
         for (word, value) in node {
             match word.as_str() {
-                "title" | "description" => out.insert(word, value),
-                "$defs" | "definitions" => None,
-                _ => match words::word(self.dialect, &word, &value) {
+                "title" | "description" => out.insert(word.clone(), value.clone()),
+                "$defs" | "definitions" | "anyOf" | "oneOf" => None,
+                _ => match words::word(self.dialect, word, value) {
                     Word::Note => None,
-                    _ => base.insert(word, value),
+                    _ => base.insert(word.clone(), value.clone()),
                 },
             };
         }
+        let copied = room::size_of_fields(&base);
         let mut converted = Vec::with_capacity(branches.len());
         for (number, branch) in branches.iter().enumerate() {
-            let path = format!("{path}/anyOf/{number}");
+            let path = path.number("anyOf", number);
+            let is_added = !base.is_empty() && (branch.is_object() || *branch == Value::Bool(true));
+            if is_added && !self.take(&path, copied + room::size(branch)) {
+                converted.push(self.anything());
+                continue;
+            }
             let branch = match branch {
-                Value::Object(branch) if !base.is_empty() => {
+                Value::Object(branch) if is_added => {
                     let mut branch = branch.clone();
-                    if branch.contains_key("anyOf")
-                        || branch.contains_key("oneOf")
-                        || branch.contains_key("$ref")
-                    {
-                        json!({ "allOf": [branch, base] })
+                    if ["anyOf", "oneOf", "$ref"].iter().any(|word| branch.contains_key(*word)) {
+                        let both = vec![Value::Object(branch), Value::Object(base.clone())];
+                        branch = Map::from_iter([("allOf".to_owned(), Value::Array(both))]);
                     } else {
                         self.merge(&mut branch, &base, &path);
-                        Value::Object(branch)
                     }
+                    Cow::Owned(Value::Object(branch))
                 }
-                Value::Bool(true) if !base.is_empty() => Value::Object(base.clone()),
-                other => other.clone(),
+                Value::Bool(true) if is_added => Cow::Owned(Value::Object(base.clone())),
+                other => Cow::Borrowed(other),
             };
             converted.push(self.node(&branch, &path, depth + 1));
         }

@@ -1,7 +1,10 @@
 //! The keywords of JSON Schema, and which dialects know them.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
+use super::room::size;
 use super::{Dialect, anthropic, gemini, openai};
 
 /// Keywords that do not constrain values. Removing them loses nothing.
@@ -75,6 +78,24 @@ pub(super) fn word(dialect: Dialect, word: &str, value: &Value) -> Word {
     }
 }
 
+/// Returns the size of a schema without those in it, which are charged when they are converted.
+pub(super) fn own_size(schema: &Value) -> usize {
+    const OF_SCHEMAS: &[&str] = &[
+        "properties",
+        "items",
+        "prefixItems",
+        "additionalProperties",
+        "$defs",
+        "definitions",
+        "anyOf",
+        "oneOf",
+        "allOf",
+    ];
+    let Value::Object(node) = schema else { return size(&Value::Null) };
+    let own = node.iter().filter(|(word, _)| !OF_SCHEMAS.contains(&word.as_str()));
+    own.map(|(word, value)| word.len() + size(value)).sum::<usize>() + size(&Value::Null)
+}
+
 fn constrains(word: &str) -> bool {
     matches!(
         word,
@@ -145,13 +166,8 @@ pub(super) fn types(node: &Map<String, Value>) -> Vec<String> {
     if node.get("nullable") == Some(&Value::Bool(true)) && !types.is_empty() {
         types.push("null".to_owned());
     }
-    let mut seen = Vec::new();
-    types.retain(|kind| {
-        !seen.contains(kind) && {
-            seen.push(kind.clone());
-            true
-        }
-    });
+    let mut seen = HashSet::new();
+    types.retain(|kind| seen.insert(kind.clone()));
     types
 }
 
