@@ -216,7 +216,7 @@ def real(check, program):
     browser = check.browser
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder, "agentloop.toml")
-        config.write_text("[gateway]\nlisten = '127.0.0.1:0'\nadmin_listen = '127.0.0.1:0'\nlog = 'off'\n[gateway.keys.demo]\nkey_env = 'DEMO_KEY'\nbudget = '5/day'\n"
+        config.write_text("[gateway]\nsimulator = true\nlisten = '127.0.0.1:0'\nadmin_listen = '127.0.0.1:0'\nlog = 'off'\n[gateway.keys.demo]\nkey_env = 'DEMO_KEY'\nbudget = '5/day'\n"
                           "[[models.\"sim/echo\".prices]]\nper_million = { input = '3', output = '15' }\n")
         environment = {**os.environ, "AGENTLOOP_DATA": folder, "XDG_DATA_HOME": folder, "HOME": folder, "DEMO_KEY": "al-demo"}
         gateway = subprocess.Popen([program, "serve", "--config", str(config)], env=environment, stderr=subprocess.PIPE, text=True, cwd=folder)

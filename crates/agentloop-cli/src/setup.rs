@@ -106,7 +106,9 @@ impl Setup {
 
     /// Builds the client of the gateway: with the providers and keys, and without middleware. The gateway itself retries and
     /// falls back, also for requests that it passes on without reading them.
-    pub(crate) fn build_gateway_client(&self) -> Result<AgentLoop, Failure> {
+    ///
+    /// It has the simulator only if that was asked for: clients choose what it writes, and how much.
+    pub(crate) fn build_gateway_client(&self, has_simulator: bool) -> Result<AgentLoop, Failure> {
         let mut config = self.config.clone();
         config.retry = None;
         config.fallback = None;
@@ -114,7 +116,9 @@ impl Setup {
         config.cost = None;
         config.log = None;
         config.limits = None;
-        let builder = AgentLoop::builder().provider(simulator::provider());
+        let is_set = config.gateway.as_ref().is_some_and(|gateway| gateway.simulator);
+        let simulator = (has_simulator || is_set).then(simulator::provider);
+        let builder = simulator.into_iter().fold(AgentLoop::builder(), AgentLoopBuilder::provider);
         let local = local::provider(config.local.as_ref(), local::Reach::Listed, self.notes);
         let builder = builder.provider(local);
         #[cfg(feature = "otel")]

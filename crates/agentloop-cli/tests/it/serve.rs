@@ -15,6 +15,8 @@ use common::{Outcome, agentloop};
 
 const KEY: &str = "[gateway.keys.client]\nkey_env = 'CLIENT_KEY'\n";
 
+const SIMULATOR: &str = "[gateway]\nsimulator = true\n";
+
 /// Returns the API key that a gateway prints.
 fn printed_key(text: &str) -> Option<String> {
     let mut words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
@@ -31,7 +33,7 @@ fn serve(config: &str, args: &[&str]) -> Outcome {
 #[test]
 fn at_a_terminal_a_key_is_printed_and_a_request_is_answered() {
     let folder = Folder::with([]);
-    let args = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    let args = ["serve", "--simulator", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
     let mut screen = terminal(folder.path(), &args).size(160, 40).start();
     screen.wait_for("GOOGLE_GEMINI_BASE_URL");
     let text = screen.screen();
@@ -97,8 +99,13 @@ fn keys_of_the_earlier_file_are_moved_to_the_database_once() {
 
 #[test]
 fn a_configuration_is_checked_without_starting_a_server() {
-    let good = serve("[gateway.routes.fast]\nmodels = ['sim/echo']\n", &["--check"]);
-    good.prints("").reports("the configuration of the gateway is valid");
+    let fast = "[gateway.routes.fast]\nmodels = ['sim/echo']\n";
+    for (settings, args) in [("", &["--check", "--simulator"][..]), (SIMULATOR, &["--check"])] {
+        let good = serve(&format!("{settings}{fast}"), args);
+        good.prints("").reports("the configuration of the gateway is valid");
+    }
+    let without = serve(fast, &["--check"]).exits(2);
+    without.reports("unknown provider `sim`").reports("`simulator = true` in [gateway]");
     let typo = serve("[gateway]\nlisten = '127.0.0.1:0'\nlog_form = 'json'\n", &["--check"]);
     typo.fails(2, "gateway.toml: line 3: unknown field `log_form`");
     let route = serve("[gateway.routes.fast]\nmodels = ['nowhere/m']\n", &["--check"]).exits(2);
@@ -108,6 +115,20 @@ fn a_configuration_is_checked_without_starting_a_server() {
     serve("[gateway.tls]\ncert = 'no.pem'\nkey = 'no.pem'\n", &["--check"]).fails(2, "no.pem");
     serve("[gateway\n", &["--check"]).fails(2, "line 1");
     serve("[gateway]\nshutdown_timeout = -1\n", &["--check"]).fails(2, "gateway.shutdown_timeout");
+}
+
+#[test]
+fn clients_reach_the_simulator_only_if_the_configuration_asks_for_it() {
+    let folder = Folder::with([("agentloop.toml", KEY)]);
+    let args = ["--config", "agentloop.toml"];
+    let mut gateway = Gateway::start_without_simulator(folder.path(), &args);
+    let reply = gateway.chat("al-client", "sim/json");
+    assert_eq!(reply.status, 404, "{reply:?}");
+    assert!(reply.body.contains("unknown provider `sim`"), "{reply:?}");
+    folder.write("agentloop.toml", format!("{KEY}{SIMULATOR}"));
+    gateway.signal("HUP");
+    gateway.wait_for("the configuration was read again");
+    assert_eq!(gateway.chat("al-client", "sim/json").status, 200);
 }
 
 #[test]

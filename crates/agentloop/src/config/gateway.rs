@@ -80,6 +80,8 @@ pub struct GatewayConfig {
     pub retries: Option<u32>,
     /// Refuses requests of which something would be left out. Default: false.
     pub strict: bool,
+    /// Offers the simulated models to clients, as `sim/…`. Default: false.
+    pub simulator: bool,
     /// The certificate and its key. Without them the server speaks plain HTTP. Default: none.
     pub tls: Option<GatewayTls>,
     /// The API keys of clients, by name.

@@ -17,6 +17,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "FORM")]
     pub(super) log: Option<LogForm>,
 
+    /// Offer the simulated models to clients, as `sim/…`.
+    #[arg(long)]
+    pub(super) simulator: bool,
+
     /// Check the configuration, and exit.
     #[arg(long)]
     pub(super) check: bool,

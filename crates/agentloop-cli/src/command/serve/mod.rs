@@ -48,13 +48,13 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let grace = shutdown_time(&config)?;
     let listen = address("listen", args.listen.as_deref().or(config.listen.as_deref()), LISTEN)?;
     if args.check {
-        build_state(&setup.build_gateway_client()?, &config)?;
+        build_state(&setup.build_gateway_client(args.simulator)?, &config)?;
         gateway_store::check(&config)?;
         gateway_redis::check(&config)?;
         setup.notes.print_note("the configuration of the gateway is valid");
         return Ok(());
     }
-    let client = setup.build_gateway_client()?;
+    let client = setup.build_gateway_client(args.simulator)?;
     let state = build_state(&client, &config)?;
     let (store, folder) = open_store(&config)?;
     first_key::import(store.as_ref(), setup.notes).await;
@@ -81,13 +81,12 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let scheme = if has_tls { "https" } else { "http" };
     let url = format!("{scheme}://{}", server.address());
     setup.notes.print_plain(&format_guide(&url, admin.as_ref(), first.as_ref()));
-    let reloading = tokio::spawn(reload::watch(
-        gateway.clone(),
-        setup.named_file.clone(),
-        setup.files.iter().map(|file| file.path.clone()).collect(),
-        hangup,
-        setup.notes,
-    ));
+    let files = reload::Files {
+        named: setup.named_file.clone(),
+        all: setup.files.iter().map(|file| file.path.clone()).collect(),
+        has_simulator: args.simulator,
+    };
+    let reloading = tokio::spawn(reload::watch(gateway.clone(), files, hangup, setup.notes));
     stop.wait().await;
     setup.notes.end_line();
     reloading.abort();
@@ -126,7 +125,12 @@ fn open_store(config: &GatewayConfig) -> Result<(Arc<dyn Store>, PathBuf), Failu
 
 /// Builds the state of the gateway from its settings.
 fn build_state(client: &AgentLoop, config: &GatewayConfig) -> agentloop::Result<State> {
-    State::new(client, config, KeyRing::default(), &|name| std::env::var(name).ok())
+    let state = State::new(client, config, KeyRing::default(), &|name| std::env::var(name).ok());
+    state.map_err(|error| {
+        let is_simulator = error.to_string().contains("unknown provider `sim`");
+        let hint = "a gateway has the simulator only with `simulator = true` in [gateway], or with --simulator";
+        if is_simulator { error.with_hint(hint) } else { error }
+    })
 }
 
 fn recorders(args: &Args, config: &GatewayConfig) -> Vec<Arc<dyn Recorder>> {

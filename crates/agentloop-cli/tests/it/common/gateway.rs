@@ -30,8 +30,13 @@ pub(crate) struct Reply {
 }
 
 impl Gateway {
-    /// Starts a gateway in a folder, on a free port and without an admin listener. Its data is in the folder `home`.
+    /// Starts a gateway with the simulator in a folder, on a free port and without an admin listener. Its data is in the folder `home`.
     pub(crate) fn start(folder: &Path, args: &[&str]) -> Self {
+        Self::start_without_simulator(folder, &[&["--simulator"], args].concat())
+    }
+
+    /// Starts one without the simulator.
+    pub(crate) fn start_without_simulator(folder: &Path, args: &[&str]) -> Self {
         let mut child = command(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "off"])
             .args(args)
             .env("HOME", folder.join("home"))

@@ -245,7 +245,7 @@ pub(super) enum Thought<'a> {
     Other(&'a RawValue),
 }
 
-/// What counts of a piece of `thinking`. It has no pieces of its own: each is read by a parser that counts its levels anew.
+/// What counts of a piece of `thinking`. It has no pieces of its own: each is read by a parser that counts its levels from zero.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct ThoughtPiece<'a> {

@@ -1,5 +1,5 @@
 //! Values of a response within values of their own kind, deeper than any stack. A parser that is started again for the raw text of
-//! such a value begins to count its levels anew.
+//! such a value counts its levels from zero.
 
 use std::collections::BTreeSet;
 use std::thread;
