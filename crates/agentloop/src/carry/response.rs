@@ -1,5 +1,7 @@
 //! Puts capsules into responses.
 
+use std::collections::BTreeMap;
+
 use super::capsule::{Entry, Place, seal, with_capsule};
 use crate::chat::{
     ChatResponse, ChatStreamEvent, ContentPart, PartDelta, PartStart, Protocol, ProviderState,
@@ -49,14 +51,12 @@ struct State {
     parts: Vec<ResponsePart>,
     /// The next free index of a part.
     next: u32,
-    /// The open parts.
-    open: Vec<Open>,
+    /// The open parts, by their indices in the provider's response.
+    open: BTreeMap<u32, Open>,
 }
 
 #[derive(Debug)]
 struct Open {
-    /// The index in the provider's response.
-    from: u32,
     /// The index that the client gets; `None` while the part is held back.
     to: Option<u32>,
     /// Where it is among the parts that the client sees.
@@ -132,7 +132,7 @@ impl Carrier {
             }
             ChatStreamEvent::ContentCitation { choice_index, part_index, citation } => {
                 let state = self.choice(choice_index);
-                let open = self.choices[state].open.iter().find(|open| open.from == part_index);
+                let open = self.choices[state].open.get(&part_index);
                 if let Some(part_index) = open.and_then(|open| open.to) {
                     events.push(ChatStreamEvent::ContentCitation {
                         choice_index,
@@ -199,7 +199,7 @@ impl Carrier {
             let part = start.clone();
             events.push(ChatStreamEvent::ContentStart { choice_index, part_index, part });
         }
-        state.open.push(Open { from, to, place, kind, start, held: Vec::new() });
+        state.open.insert(from, Open { to, place, kind, start, held: Vec::new() });
     }
 
     fn delta(
@@ -211,9 +211,7 @@ impl Carrier {
     ) {
         let at = self.choice(choice_index);
         let holds = self.holds_calls;
-        let Some(open) = self.choices[at].open.iter_mut().find(|open| open.from == from) else {
-            return;
-        };
+        let Some(open) = self.choices[at].open.get_mut(&from) else { return };
         match (open.kind, &delta) {
             // The complete part has it.
             (Kind::Hidden, _)
@@ -232,8 +230,7 @@ impl Carrier {
             (Kind::Shown, _) if open.to.is_none() => {
                 let part = open.start.clone();
                 let part_index = self.choices[at].new_index();
-                if let Some(open) = self.choices[at].open.iter_mut().find(|open| open.from == from)
-                {
+                if let Some(open) = self.choices[at].open.get_mut(&from) {
                     open.to = Some(part_index);
                 }
                 events.push(ChatStreamEvent::ContentStart { choice_index, part_index, part });
@@ -257,7 +254,7 @@ impl Carrier {
     ) {
         let state = &mut self.choices[at];
         let (choice_index, part_index) = (state.index, state.new_index());
-        let Some(open) = state.open.iter_mut().find(|open| open.from == from) else { return };
+        let Some(open) = state.open.get_mut(&from) else { return };
         open.to = Some(part_index);
         if let PartStart::ToolCall { id: own, .. } = &mut open.start {
             match id {
@@ -284,15 +281,14 @@ impl Carrier {
     ) {
         let at = self.choice(choice_index);
         let state = &mut self.choices[at];
-        let Some(number) = state.open.iter().position(|open| open.from == from) else { return };
-        let (kind, place, to) =
-            (state.open[number].kind, state.open[number].place, state.open[number].to);
+        let Some(open) = state.open.get(&from) else { return };
+        let (kind, place, to) = (open.kind, open.place, open.to);
         match (kind, to) {
             (Kind::Call, Some(part_index)) => {
                 // The id was sent before the state was known.
                 let mut part = part;
                 if let (ResponsePart::ToolCall(call), PartStart::ToolCall { id, .. }) =
-                    (&mut part, &state.open[number].start)
+                    (&mut part, &open.start)
                 {
                     call.id.clone_from(id);
                     call.provider_state = None;
@@ -339,7 +335,7 @@ impl Carrier {
         // A text stays known, because sources may follow.
         let state = &mut self.choices[at];
         if kind != Kind::Shown {
-            state.open.retain(|open| open.from != from);
+            state.open.remove(&from);
         }
     }
 
@@ -352,7 +348,7 @@ impl Carrier {
         events: &mut Vec<ChatStreamEvent>,
     ) {
         let state = &mut self.choices[at];
-        let to = state.open.iter().find(|open| open.from == from).and_then(|open| open.to);
+        let to = state.open.get(&from).and_then(|open| open.to);
         if let Some(part_index) = to {
             state.parts.push(part.clone());
             let choice_index = state.index;

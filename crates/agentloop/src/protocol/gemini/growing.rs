@@ -313,7 +313,7 @@ impl CandidateState {
             emitter.charge(state.weight())?;
             partial.state.extend(state);
             if let Some(pieces) = call.partial_args {
-                partial.args.push(pieces.get());
+                emitter.charge(partial.args.push(pieces.get()))?;
                 check_arguments(partial.args.bytes())?;
             }
             return if goes_on { Ok(()) } else { self.end_call(emitter) };
@@ -333,7 +333,7 @@ impl CandidateState {
             let part = emitter.open(self.index, start)?;
             let mut args = PartialArgs::default();
             if let Some(pieces) = call.partial_args {
-                args.push(pieces.get());
+                emitter.charge(args.push(pieces.get()))?;
                 check_arguments(args.bytes())?;
             }
             self.partial = Some(PartialCall { part, args, state });
@@ -353,6 +353,7 @@ impl CandidateState {
             return Ok(());
         };
         let delta = PartDelta::ToolCallArguments { arguments: args.json() };
+        emitter.release(args.bytes());
         emitter.delta(self.index, part, delta)?;
         self.state(part, state, emitter)?;
         emitter.close(self.index, part, |_| {})

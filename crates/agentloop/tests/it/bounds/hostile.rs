@@ -36,6 +36,16 @@ pub(crate) const SHAPES: &[Shape] = &[
         let call = |at| format!(r#"{{"id":"c{at}","function":{{"name":"f","arguments":"{{}}"}}}}"#);
         chat(&format!(r#"{{"tool_calls":{}}}"#, list(n, call)), "")
     }),
+    shape("chat: open calls that grow in turn", 100, |n| {
+        chunks(3 * n, |at| {
+            let (index, turn) = (at % n, at / n);
+            let id = if turn == 0 { format!(r#""id":"c{index}","#) } else { String::new() };
+            let name = if turn == 0 { r#""name":"f","# } else { "" };
+            let text = ["{", r#"\"a\":1"#, "}"][turn];
+            let function = format!(r#"{{{name}"arguments":"{text}"}}"#);
+            format!(r#"{{"tool_calls":[{{"index":{index},{id}"function":{function}}}]}}"#)
+        })
+    }),
     shape("chat: tool calls of one id", 250, |n| {
         let call = r#"{"id":"c","function":{"name":"f","arguments":"{}"}}"#;
         chat(&format!(r#"{{"tool_calls":{}}}"#, same(n, call)), "")

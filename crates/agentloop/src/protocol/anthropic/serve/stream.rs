@@ -3,7 +3,7 @@
 //! The API opens a block only after it has closed the one before. Calls that grow at the same time are therefore written one after the
 //! other: what arrives for a later one waits until the earlier one is complete.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 
 use bytes::Bytes;
@@ -19,12 +19,15 @@ use crate::protocol::serve::WriteStream;
 #[derive(Debug, Default)]
 pub(super) struct StreamWriter {
     /// The parts that have started and are not closed.
-    open: Vec<Open>,
+    open: BTreeMap<u32, Open>,
+    /// Those of them that are texts with content.
+    texts: BTreeSet<u32>,
     /// The index of the next block.
     next: usize,
-    /// The part whose block is open on the wire.
-    current: Option<u32>,
-    waiting: VecDeque<Waiting>,
+    /// The index of the block that is open on the wire.
+    current: Option<usize>,
+    /// The blocks that wait for it to end, by their indices.
+    waiting: BTreeMap<usize, Waiting>,
     /// Sources of blocks that were closed before they arrived. They are written into the next text.
     late: Vec<Value>,
     reason: Option<(FinishReason, Option<String>)>,
@@ -34,7 +37,6 @@ pub(super) struct StreamWriter {
 /// A part that is not closed.
 #[derive(Debug)]
 struct Open {
-    part: u32,
     /// The index of its block.
     index: usize,
     is_text: bool,
@@ -43,9 +45,8 @@ struct Open {
 }
 
 /// A block that waits for another one to end.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Waiting {
-    part: u32,
     bytes: Vec<u8>,
     is_closed: bool,
 }
@@ -127,9 +128,9 @@ impl StreamWriter {
             _ => return Vec::new(),
         };
         let is_text = matches!(start, PartStart::Text {});
-        let open = Open { part, index: self.next, is_text, has_content: false, is_signed: false };
-        self.open.push(open);
-        self.start(part, &block)
+        let open = Open { index: self.next, is_text, has_content: false, is_signed: false };
+        self.open.insert(part, open);
+        self.start(&block)
     }
 
     /// Writes sources of earlier blocks into a text that is open: `part`, if it is given, else the last one.
@@ -137,31 +138,28 @@ impl StreamWriter {
     /// A block that is closed cannot be opened again, and the API refuses a text block without text in the next request. So if no
     /// text follows, these sources are left out.
     fn write_late(&mut self, part: Option<u32>) -> Vec<u8> {
-        let fits = |open: &&Open| {
-            open.is_text && open.has_content && part.is_none_or(|part| part == open.part)
+        let text = match part {
+            Some(part) => self.texts.get(&part),
+            None => self.texts.last(),
         };
-        let found = self.open.iter().rev().find(fits).map(|open| (open.part, open.index));
-        let (Some((part, index)), false) = (found, self.late.is_empty()) else {
-            return Vec::new();
-        };
+        let Some(open) = text.and_then(|part| self.open.get(part)) else { return Vec::new() };
         let late = std::mem::take(&mut self.late);
+        let index = open.index;
         let bytes = late.iter().flat_map(|citation| citation_frame(index, citation)).collect();
-        self.put(part, bytes)
+        self.put(index, bytes)
     }
 
     /// Starts the next block.
-    fn start(&mut self, part: u32, block: &Value) -> Vec<u8> {
+    fn start(&mut self, block: &Value) -> Vec<u8> {
         let index = self.next;
         self.next += 1;
         let event =
             json!({ "type": "content_block_start", "index": index, "content_block": block });
-        self.put(part, frame("content_block_start", &event))
+        self.put(index, frame("content_block_start", &event))
     }
 
     fn delta(&mut self, part: u32, delta: &PartDelta) -> Vec<u8> {
-        let Some(open) = self.open.iter_mut().find(|open| open.part == part) else {
-            return Vec::new();
-        };
+        let Some(open) = self.open.get_mut(&part) else { return Vec::new() };
         let index = open.index;
         let (kind, field, text) = match delta {
             PartDelta::Text { text } => ("text_delta", "text", text),
@@ -175,7 +173,7 @@ impl StreamWriter {
             }
             PartDelta::Citation { citation } => {
                 let Some(citation) = citations::serve(citation) else { return Vec::new() };
-                return self.put(part, citation_frame(index, &citation));
+                return self.put(index, citation_frame(index, &citation));
             }
             _ => return Vec::new(),
         };
@@ -183,18 +181,20 @@ impl StreamWriter {
             return Vec::new();
         }
         open.has_content |= kind != "signature_delta";
-        self.put(part, delta_frame(index, kind, field, text))
+        if open.is_text && open.has_content {
+            self.texts.insert(part);
+        }
+        self.put(index, delta_frame(index, kind, field, text))
     }
 
     /// Ends the block of a part, after what was not in its deltas.
     fn done(&mut self, part: u32, whole: &ResponsePart) -> Vec<u8> {
-        let Some(at) = self.open.iter().position(|open| open.part == part) else {
+        let Some(&Open { index, has_content, is_signed, .. }) = self.open.get(&part) else {
             let Some(block) = block(whole) else { return Vec::new() };
-            let mut out = self.start(part, &block);
-            out.extend(self.close(part, self.next - 1));
+            let mut out = self.start(&block);
+            out.extend(self.close(self.next - 1));
             return out;
         };
-        let (has_content, is_signed) = (self.open[at].has_content, self.open[at].is_signed);
         let rest = match whole {
             ResponsePart::Text(text) if !has_content => {
                 Some(PartDelta::Text { text: text.text.clone() })
@@ -214,29 +214,30 @@ impl StreamWriter {
             out.extend(self.delta(part, &PartDelta::ThinkingSignature { signature }));
         }
         out.extend(self.write_late(Some(part)));
-        let index = self.open.swap_remove(at).index;
-        out.extend(self.close(part, index));
+        self.open.remove(&part);
+        self.texts.remove(&part);
+        out.extend(self.close(index));
         out
     }
 
-    fn close(&mut self, part: u32, index: usize) -> Vec<u8> {
+    fn close(&mut self, index: usize) -> Vec<u8> {
         let mut stop = Vec::with_capacity(96);
         let _ = write!(
             stop,
             "event: content_block_stop\ndata: {{\"type\":\"content_block_stop\",\"index\":{index}}}\n\n"
         );
-        let mut out = self.put(part, stop);
-        if self.current != Some(part) {
-            if let Some(waiting) = self.waiting.iter_mut().rev().find(|it| it.part == part) {
+        let mut out = self.put(index, stop);
+        if self.current != Some(index) {
+            if let Some(waiting) = self.waiting.get_mut(&index) {
                 waiting.is_closed = true;
             }
             return out;
         }
         self.current = None;
-        while let Some(next) = self.waiting.pop_front() {
+        while let Some((index, next)) = self.waiting.pop_first() {
             out.extend(next.bytes);
             if !next.is_closed {
-                self.current = Some(next.part);
+                self.current = Some(index);
                 break;
             }
         }
@@ -244,21 +245,18 @@ impl StreamWriter {
     }
 
     /// Writes bytes of a block, or keeps them if another block is open.
-    fn put(&mut self, part: u32, bytes: Vec<u8>) -> Vec<u8> {
-        if *self.current.get_or_insert(part) == part {
+    fn put(&mut self, index: usize, bytes: Vec<u8>) -> Vec<u8> {
+        if *self.current.get_or_insert(index) == index {
             return bytes;
         }
-        match self.waiting.iter_mut().rev().find(|waiting| waiting.part == part) {
-            Some(waiting) => waiting.bytes.extend(bytes),
-            None => self.waiting.push_back(Waiting { part, bytes, is_closed: false }),
-        }
+        self.waiting.entry(index).or_default().bytes.extend(bytes);
         Vec::new()
     }
 
     /// Returns what still waits at the end of the message.
     fn flush(&mut self) -> Vec<u8> {
         self.current = None;
-        self.waiting.drain(..).flat_map(|waiting| waiting.bytes).collect()
+        std::mem::take(&mut self.waiting).into_values().flat_map(|waiting| waiting.bytes).collect()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Writes a stream of binary frames.
 
+use std::collections::BTreeMap;
+
 use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
 
@@ -19,7 +21,7 @@ use crate::protocol::serve::WriteStream;
 #[derive(Debug, Default)]
 pub(super) struct StreamWriter {
     /// The open parts that something was written of.
-    open: Vec<Open>,
+    open: BTreeMap<u32, Open>,
     finish: Option<(FinishReason, Option<String>)>,
     usage: Usage,
     is_over: bool,
@@ -27,7 +29,6 @@ pub(super) struct StreamWriter {
 
 #[derive(Debug, Default)]
 struct Open {
-    part: u32,
     has_text: bool,
     has_signature: bool,
     citations: usize,
@@ -132,11 +133,7 @@ impl StreamWriter {
     }
 
     fn opened(&mut self, part: u32) -> &mut Open {
-        let at = self.open.iter().position(|open| open.part == part).unwrap_or_else(|| {
-            self.open.push(Open { part, ..Open::default() });
-            self.open.len() - 1
-        });
-        &mut self.open[at]
+        self.open.entry(part).or_default()
     }
 
     /// Writes a piece of a part that grows. Other parts are written when they are complete.
@@ -168,8 +165,7 @@ impl StreamWriter {
 
     /// Writes what the pieces of a part did not have, and its end.
     fn done(&mut self, index: u32, part: &ResponsePart, out: &mut Out) {
-        let at = self.open.iter().position(|open| open.part == index);
-        let known = at.map(|at| self.open.swap_remove(at));
+        let known = self.open.remove(&index);
         let is_known = known.is_some();
         let written = known.unwrap_or_default();
         match part {

@@ -1,5 +1,7 @@
 //! Writes a stream of named events.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use serde_json::{Value, json};
 
@@ -13,13 +15,13 @@ use crate::protocol::serve::WriteStream;
 #[derive(Debug, Default)]
 pub(super) struct StreamWriter {
     /// The parts that are open.
-    open: Vec<Open>,
+    open: BTreeMap<u32, Open>,
     /// How many blocks of content and calls have begun.
     blocks: usize,
     calls: usize,
     citations: usize,
-    /// The finished texts: their part, their block and their words.
-    texts: Vec<(u32, usize, String)>,
+    /// The finished texts by their parts: their block and their words.
+    texts: BTreeMap<u32, (usize, String)>,
     finish: Option<FinishReason>,
     usage: Usage,
     is_over: bool,
@@ -27,7 +29,6 @@ pub(super) struct StreamWriter {
 
 #[derive(Debug)]
 struct Open {
-    part: u32,
     /// The number of its block, or of its call.
     index: usize,
     /// Whether its beginning was written.
@@ -68,13 +69,13 @@ impl StreamWriter {
                 part_index,
                 part: PartStart::ToolCall { id, name },
             } => {
-                let open = Open { part: *part_index, index: self.calls, is_begun: true };
+                let open = Open { index: self.calls, is_begun: true };
                 let call = json!({ "id": id, "type": "function",
                                    "function": { "name": name, "arguments": "" } });
                 let delta = json!({ "message": { "tool_calls": call } });
                 put(out, "tool-call-start", json!({ "index": open.index, "delta": delta }));
                 self.calls += 1;
-                self.open.push(open);
+                self.open.insert(*part_index, open);
             }
             ChatStreamEvent::ContentDelta { choice_index: 0, part_index, delta } => match delta {
                 PartDelta::Text { text } => self.piece(*part_index, "text", text, out),
@@ -82,7 +83,7 @@ impl StreamWriter {
                     self.piece(*part_index, "thinking", thinking, out);
                 }
                 PartDelta::ToolCallArguments { arguments } => {
-                    let open = self.open.iter_mut().find(|open| open.part == *part_index);
+                    let open = self.open.get(part_index);
                     if let Some(open) = open.filter(|_| !arguments.is_empty()) {
                         let call = json!({ "function": { "arguments": arguments } });
                         let delta = json!({ "message": { "tool_calls": call } });
@@ -95,9 +96,9 @@ impl StreamWriter {
                 self.done(*part_index, part, out);
             }
             ChatStreamEvent::ContentCitation { choice_index: 0, part_index, citation } => {
-                let known = self.texts.iter().find(|(part, ..)| part == part_index);
-                if let Some((_, block, text)) = known.cloned() {
+                if let Some((block, text)) = self.texts.remove(part_index) {
                     self.cite(citation, &text, block, out);
+                    self.texts.insert(*part_index, (block, text));
                 }
             }
             ChatStreamEvent::Logprobs { choice_index: 0, logprobs: sure } => {
@@ -133,15 +134,10 @@ impl StreamWriter {
         if text.is_empty() {
             return;
         }
-        let open = match self.open.iter().position(|open| open.part == part) {
-            Some(at) => &mut self.open[at],
-            None => {
-                self.open.push(Open { part, index: self.blocks, is_begun: false });
-                self.blocks += 1;
-                let last = self.open.len() - 1;
-                &mut self.open[last]
-            }
-        };
+        let open = self.open.entry(part).or_insert_with(|| {
+            self.blocks += 1;
+            Open { index: self.blocks - 1, is_begun: false }
+        });
         let index = open.index;
         if !std::mem::replace(&mut open.is_begun, true) {
             let mut content = json!({ "type": name });
@@ -156,34 +152,34 @@ impl StreamWriter {
     }
 
     fn done(&mut self, index: u32, part: &ResponsePart, out: &mut String) {
-        let at = self.open.iter().position(|open| open.part == index);
+        let is_new = !self.open.contains_key(&index);
         match part {
             ResponsePart::Text(text) => {
-                if at.is_none() {
+                if is_new {
                     self.piece(index, "text", &text.text, out);
                 }
                 let Some(block) = self.close(index, "content-end", out) else { return };
                 for source in &text.citations {
                     self.cite(source, &text.text, block, out);
                 }
-                self.texts.push((index, block, text.text.clone()));
+                self.texts.insert(index, (block, text.text.clone()));
             }
-            ResponsePart::Thinking(thinking) if at.is_none() && is_plan(thinking) => {
+            ResponsePart::Thinking(thinking) if is_new && is_plan(thinking) => {
                 let delta = json!({ "message": { "tool_plan": thinking.thinking } });
                 put(out, "tool-plan-delta", json!({ "delta": delta }));
             }
             ResponsePart::Thinking(thinking) => {
-                if at.is_none() {
+                if is_new {
                     self.piece(index, "thinking", &thinking.thinking, out);
                 }
                 self.close(index, "content-end", out);
             }
             ResponsePart::ToolCall(call) => {
-                if at.is_none() {
+                if is_new {
                     let delta =
                         json!({ "message": { "tool_calls": tool_call(call, &call.arguments) } });
                     put(out, "tool-call-start", json!({ "index": self.calls, "delta": delta }));
-                    self.open.push(Open { part: index, index: self.calls, is_begun: true });
+                    self.open.insert(index, Open { index: self.calls, is_begun: true });
                     self.calls += 1;
                 }
                 self.close(index, "tool-call-end", out);
@@ -194,8 +190,7 @@ impl StreamWriter {
 
     /// Ends an open part, and returns its number.
     fn close(&mut self, part: u32, kind: &str, out: &mut String) -> Option<usize> {
-        let at = self.open.iter().position(|open| open.part == part)?;
-        let open = self.open.remove(at);
+        let open = self.open.remove(&part)?;
         put(out, kind, json!({ "index": open.index }));
         Some(open.index)
     }

@@ -6,7 +6,7 @@ use std::mem::size_of;
 use serde_json::{Map, Value};
 
 use crate::limits::MAX_ARGUMENTS_BYTES;
-use crate::nesting;
+use crate::nesting::{self, OBJECT_ENTRY, OBJECT_LEAST};
 
 /// Arguments while they arrive.
 #[derive(Debug, Default)]
@@ -29,8 +29,9 @@ const MAX_DEPTH: usize = 100;
 
 impl PartialArgs {
     /// Adds the next pieces: `[{"jsonPath": "$.city", "stringValue": "Ro", "willContinue": true}]`. A text arrives in
-    /// pieces, any other value at once.
-    pub(super) fn push(&mut self, raw: &str) {
+    /// pieces, any other value at once. Returns how many bytes more are held.
+    pub(super) fn push(&mut self, raw: &str) -> usize {
+        let before = self.bytes;
         self.bytes += raw.len();
         for piece in &nesting::read_list(raw) {
             let path = piece.get("jsonPath").and_then(Value::as_str).unwrap_or("$");
@@ -50,9 +51,10 @@ impl PartialArgs {
                 *place = Value::Null;
             }
         }
+        self.bytes - before
     }
 
-    /// Returns how many bytes have come, with what lists were filled up with.
+    /// Returns how many bytes have come, with what objects and lists take.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -96,23 +98,28 @@ fn steps(path: &str) -> Vec<Step> {
 
 /// Returns the value at that place, which is made if it is not there. `None` where the place cannot be.
 fn place<'a>(mut value: &'a mut Value, steps: &[Step], bytes: &mut usize) -> Option<&'a mut Value> {
-    if steps.len() > MAX_DEPTH {
+    if steps.len() > MAX_DEPTH || *bytes > MAX_ARGUMENTS_BYTES {
         return None;
     }
     for step in steps {
         match step {
             Step::Name(name) => {
                 if !value.is_object() {
+                    *bytes += OBJECT_LEAST * OBJECT_ENTRY;
                     *value = Value::Object(Map::new());
                 }
-                value = value.as_object_mut()?.entry(name.clone()).or_insert(Value::Null);
+                let fields = value.as_object_mut()?;
+                if !fields.contains_key(name) {
+                    *bytes += OBJECT_ENTRY + name.len();
+                }
+                value = fields.entry(name.clone()).or_insert(Value::Null);
             }
             Step::At(at) => {
                 if !value.is_array() {
                     *value = Value::Array(Vec::new());
                 }
                 let list = value.as_array_mut()?;
-                if *at > list.len() + MAX_GAP || *bytes > MAX_ARGUMENTS_BYTES {
+                if *at > list.len() + MAX_GAP {
                     return None;
                 }
                 *bytes += (at + 1).saturating_sub(list.len()) * size_of::<Value>();
@@ -140,6 +147,28 @@ mod tests {
             r#"[{"jsonPath":"$.z","nullValue":"NULL_VALUE"},{"jsonPath":"$.t","boolValue":true}]"#,
         );
         assert_eq!(args.json(), r#"{"a":{"b":[null,{"c d":"xy"}]},"n":3,"z":null,"t":true}"#);
+    }
+
+    #[test]
+    fn what_paths_make_is_counted() {
+        for path in [".a", "['a']", "[1].b", ".a[63]"] {
+            for pieces in [1, 4, 16] {
+                let mut args = PartialArgs::default();
+                let piece = |at: usize| {
+                    let path = format!("$.n{at}{}", path.repeat(40));
+                    serde_json::json!([{ "jsonPath": path, "boolValue": true }]).to_string()
+                };
+                let pieces: Vec<String> = (0..100 * pieces).map(piece).collect();
+                let mut counted = 0;
+                let info = allocation_counter::measure(|| {
+                    pieces.iter().for_each(|piece| counted += args.push(piece));
+                });
+                assert_eq!(counted, args.bytes());
+                // The rest is what the last piece takes while it is read.
+                let most = 2 * counted as u64 + (64 << 10);
+                assert!(info.bytes_max <= most, "{path}: {} of {most}", info.bytes_max);
+            }
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! ([`StreamFraming::Array`](crate::protocol::serve::StreamFraming::Array)) the server strips `data: ` and the blank line
 //! of each frame and writes the chunks as the elements of one array.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 
 use bytes::Bytes;
@@ -32,7 +33,7 @@ struct State {
     sources: Sources,
     finish: Option<&'static str>,
     /// The open parts that a delta was written of.
-    grown: Vec<u32>,
+    grown: BTreeSet<u32>,
 }
 
 impl Default for StreamWriter {
@@ -68,10 +69,7 @@ impl WriteStream for StreamWriter {
                 if text.is_empty() {
                     return Bytes::new();
                 }
-                let grown = &mut self.choice(*choice_index).grown;
-                if !grown.contains(part_index) {
-                    grown.push(*part_index);
-                }
+                self.choice(*choice_index).grown.insert(*part_index);
                 self.text(*choice_index, text, is_thought)
             }
             ChatStreamEvent::ContentDone { choice_index, part_index, part } => {
@@ -155,9 +153,7 @@ impl StreamWriter {
                 return self.chunk(&json!([candidate(choice, &part)]), None);
             }
         };
-        let grown = &mut self.choice(choice).grown;
-        let written = grown.iter().position(|part| *part == index);
-        let is_written = written.map(|at| grown.swap_remove(at)).is_some();
+        let is_written = self.choice(choice).grown.remove(&index);
         let mut out = if is_written || text.is_empty() {
             Vec::new()
         } else {

@@ -1,5 +1,7 @@
 //! Writes a stream of named events.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use serde_json::{Value, json};
 
@@ -15,7 +17,7 @@ pub(super) struct StreamWriter {
     model: String,
     created: Option<i64>,
     /// The parts that are open, with the numbers of their steps.
-    open: Vec<(u32, usize)>,
+    open: BTreeMap<u32, usize>,
     steps: usize,
     finish: Option<(FinishReason, Option<String>)>,
     usage: Usage,
@@ -126,22 +128,18 @@ impl StreamWriter {
 
     fn start(&mut self, part: u32, step: &Value, out: &mut String) {
         put(out, "step.start", json!({ "index": self.steps, "step": step }));
-        self.open.push((part, self.steps));
+        self.open.insert(part, self.steps);
         self.steps += 1;
     }
 
-    fn index(&self, part: u32) -> Option<usize> {
-        self.open.iter().find(|(open, _)| *open == part).map(|(_, index)| *index)
-    }
-
     fn delta(&mut self, part: u32, delta: &Value, out: &mut String) {
-        if let Some(index) = self.index(part) {
+        if let Some(index) = self.open.get(&part) {
             put(out, "step.delta", json!({ "index": index, "delta": delta }));
         }
     }
 
     fn done(&mut self, index: u32, part: &ResponsePart, out: &mut String) {
-        if self.index(index).is_none() {
+        if !self.open.contains_key(&index) {
             // A part that arrived whole.
             let Some(step) = step(part) else { return };
             self.start(index, &step, out);
@@ -173,8 +171,7 @@ impl StreamWriter {
                 _ => {}
             }
         }
-        if let Some(at) = self.open.iter().position(|(open, _)| *open == index) {
-            let (_, index) = self.open.remove(at);
+        if let Some(index) = self.open.remove(&index) {
             put(out, "step.stop", json!({ "index": index }));
         }
     }

@@ -1,5 +1,7 @@
 //! Writes a stream: one object on each line.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
@@ -13,7 +15,7 @@ use crate::protocol::serve::WriteStream;
 pub(super) struct StreamWriter {
     head: Map<String, Value>,
     /// The text parts of which something was written.
-    grown: Vec<u32>,
+    grown: BTreeSet<u32>,
     calls: usize,
     finish: Option<FinishReason>,
     usage: Usage,
@@ -85,9 +87,7 @@ impl StreamWriter {
         if text.is_empty() {
             return Bytes::new();
         }
-        if self.grown.last() != Some(&part) {
-            self.grown.push(part);
-        }
+        self.grown.insert(part);
         let mut message = json!({ "role": "assistant", "content": "" });
         message[name] = text.into();
         self.line(message, None)
@@ -95,17 +95,16 @@ impl StreamWriter {
 
     /// Writes what the deltas of a part did not have.
     fn part(&mut self, index: u32, part: &ResponsePart) -> Bytes {
-        let is_written = self.grown.contains(&index);
-        self.grown.retain(|known| *known != index);
+        let is_written = self.grown.remove(&index);
         match part {
             ResponsePart::Text(text) if !is_written => {
                 let written = self.piece(index, "content", &text.text);
-                self.grown.retain(|known| *known != index);
+                self.grown.remove(&index);
                 written
             }
             ResponsePart::Thinking(thoughts) if !is_written => {
                 let written = self.piece(index, "thinking", &thoughts.thinking);
-                self.grown.retain(|known| *known != index);
+                self.grown.remove(&index);
                 written
             }
             ResponsePart::ToolCall(call) => {

@@ -1,6 +1,6 @@
 //! Writes a stream of unnamed events.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -32,18 +32,17 @@ struct OpenChoice {
     /// How many tool calls have begun.
     calls: usize,
     /// The parts that are open.
-    parts: Vec<OpenPart>,
+    parts: BTreeMap<u32, OpenPart>,
     /// The tool call that is being written. Helpers of clients take a call as complete when the next one begins.
     current: Option<u32>,
     /// The tool calls that wait for it.
-    waiting: VecDeque<WaitingCall>,
+    waiting: BTreeMap<u32, WaitingCall>,
     /// How many sources and images were written.
     listed: [usize; 2],
 }
 
 #[derive(Debug)]
 struct WaitingCall {
-    part: u32,
     id: String,
     name: String,
     /// The arguments so far.
@@ -54,7 +53,6 @@ struct WaitingCall {
 
 #[derive(Clone, Copy, Debug)]
 struct OpenPart {
-    part: u32,
     /// The number of a tool call among those of its choice.
     call: usize,
     is_free_text: bool,
@@ -159,9 +157,9 @@ impl StreamWriter {
         self.choices.push(OpenChoice {
             index,
             calls: 0,
-            parts: Vec::new(),
+            parts: BTreeMap::new(),
             current: None,
-            waiting: VecDeque::new(),
+            waiting: BTreeMap::new(),
             listed: [0, 0],
         });
         self.open(index, to);
@@ -209,12 +207,13 @@ impl StreamWriter {
             PartStart::ToolCall { id, name } if open.current.is_some() => {
                 let (id, name) = (id.clone(), name.clone());
                 let arguments = String::new();
-                open.waiting.push_back(WaitingCall { part, id, name, arguments, whole: None });
+                open.waiting.insert(part, WaitingCall { id, name, arguments, whole: None });
             }
             PartStart::ToolCall { id, name } => self.start_call(at, part, id, name, to),
             _ => {
                 let call = open.calls;
-                open.parts.push(OpenPart { part, call, is_free_text: false, has_grown: false });
+                let new = OpenPart { call, is_free_text: false, has_grown: false };
+                open.parts.insert(part, new);
             }
         }
     }
@@ -224,7 +223,7 @@ impl StreamWriter {
         let open = &mut self.choices[at];
         let (choice, call) = (open.index, open.calls);
         open.calls += 1;
-        open.parts.push(OpenPart { part, call, is_free_text, has_grown: false });
+        open.parts.insert(part, OpenPart { call, is_free_text, has_grown: false });
         // The simulator stands for providers that send the pieces of several calls in turn.
         open.current = Remembered::of(&self.reply).has_own_words.then_some(part);
         let mut call = json!({ "index": call, "id": id });
@@ -241,10 +240,10 @@ impl StreamWriter {
     /// Writes the calls that waited, up to one that is not complete.
     fn write_waiting(&mut self, at: usize, to: &mut Vec<u8>) {
         while self.choices[at].current.is_none()
-            && let Some(call) = self.choices[at].waiting.pop_front()
+            && let Some((part, call)) = self.choices[at].waiting.pop_first()
         {
             let choice = self.choices[at].index;
-            let WaitingCall { part, id, name, arguments, whole } = call;
+            let WaitingCall { id, name, arguments, whole } = call;
             self.start_call(at, part, &id, &name, to);
             if !arguments.is_empty() {
                 let delta = PartDelta::ToolCallArguments { arguments };
@@ -259,12 +258,12 @@ impl StreamWriter {
 
     fn waiting(&mut self, choice: u32, part: u32) -> Option<&mut WaitingCall> {
         let choice = self.choices.iter_mut().find(|open| open.index == choice)?;
-        choice.waiting.iter_mut().find(|call| call.part == part)
+        choice.waiting.get_mut(&part)
     }
 
     fn part(&mut self, choice: u32, part: u32) -> Option<&mut OpenPart> {
         let choice = self.choices.iter_mut().find(|open| open.index == choice)?;
-        choice.parts.iter_mut().find(|open| open.part == part)
+        choice.parts.get_mut(&part)
     }
 
     fn grow(&mut self, choice: u32, part: u32, delta: &PartDelta, to: &mut Vec<u8>) {
@@ -380,7 +379,6 @@ impl StreamWriter {
     /// Returns a part that ends.
     fn take_part(&mut self, choice: u32, part: u32) -> Option<OpenPart> {
         let choice = self.choices.iter_mut().find(|open| open.index == choice)?;
-        let at = choice.parts.iter().position(|open| open.part == part)?;
-        Some(choice.parts.remove(at))
+        choice.parts.remove(&part)
     }
 }

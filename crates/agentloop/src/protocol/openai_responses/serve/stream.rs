@@ -1,5 +1,7 @@
 //! Writes a stream of named events, item by item.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use bytes::Bytes;
 use serde_json::{Value, json};
 
@@ -24,8 +26,10 @@ pub(super) struct StreamWriter {
     written: u64,
     /// How many items there are.
     items: usize,
-    /// The items that are open.
-    open: Vec<Open>,
+    /// The items that are open, by their parts.
+    open: BTreeMap<u32, Open>,
+    /// Those of them that are messages.
+    messages: BTreeSet<u32>,
     /// A text that is complete and may still get sources. It is closed when anything else follows.
     held: Option<(u32, TextPart)>,
     /// Whether the stream has ended.
@@ -34,7 +38,6 @@ pub(super) struct StreamWriter {
 
 #[derive(Clone, Debug)]
 struct Open {
-    part: u32,
     /// The place of the item among all.
     place: usize,
     id: String,
@@ -135,18 +138,19 @@ impl StreamWriter {
         self.written += 1;
     }
 
-    /// Begins an event about an item.
-    fn about(&mut self, at: usize, name: &str, to: &mut Vec<u8>) {
+    /// Begins an event about an open item.
+    fn about(&mut self, part: u32, name: &str, to: &mut Vec<u8>) {
         self.begin(name, to);
+        let Some(open) = self.open.get(&part) else { return };
         to.extend_from_slice(b",\"item_id\":");
-        string(to, &self.open[at].id);
+        string(to, &open.id);
         to.extend_from_slice(b",\"output_index\":");
-        number(to, self.open[at].place as u64);
+        number(to, open.place as u64);
     }
 
-    /// Writes an event about an item that has further fields.
-    fn about_with(&mut self, at: usize, name: &str, fields: &[(&str, &Value)], to: &mut Vec<u8>) {
-        self.about(at, name, to);
+    /// Writes an event about an open item that has further fields.
+    fn about_with(&mut self, part: u32, name: &str, fields: &[(&str, &Value)], to: &mut Vec<u8>) {
+        self.about(part, name, to);
         for (name, field) in fields {
             to.extend_from_slice(b",\"");
             to.extend_from_slice(name.as_bytes());
@@ -205,11 +209,6 @@ impl StreamWriter {
         to.extend_from_slice(b"}\n\n");
     }
 
-    /// Returns the place of a part among the open ones.
-    fn at(&self, part: u32) -> Option<usize> {
-        self.open.iter().rposition(|open| open.part == part)
-    }
-
     fn start(&mut self, part: u32, start: &PartStart, to: &mut Vec<u8>) {
         let own = |prefix: &str| item_id(prefix, &self.response_id, part as usize);
         let (kind, id, item) = match start {
@@ -241,24 +240,24 @@ impl StreamWriter {
         };
         let place = self.items;
         self.items += 1;
-        self.open.push(Open { part, place, id, kind, has_grown: false, sources: 0 });
+        self.open.insert(part, Open { place, id, kind, has_grown: false, sources: 0 });
         self.item_event("response.output_item.added", place, &item, to);
         if kind == Kind::Message {
             let piece =
                 json!({ "type": "output_text", "text": "", "annotations": [], "logprobs": [] });
             let fields = [("content_index", &json!(0)), ("part", &piece)];
-            let at = self.open.len() - 1;
-            self.about_with(at, "response.content_part.added", &fields, to);
+            self.messages.insert(part);
+            self.about_with(part, "response.content_part.added", &fields, to);
         }
     }
 
     fn grow(&mut self, part: u32, delta: &PartDelta, to: &mut Vec<u8>) {
-        let Some(at) = self.at(part) else { return };
-        match (delta, self.open[at].kind) {
-            (PartDelta::Text { text }, Kind::Message) => self.text(at, text, to),
-            (PartDelta::Thinking { thinking }, Kind::Reasoning) => self.thought(at, thinking, to),
+        let Some(open) = self.open.get(&part) else { return };
+        match (delta, open.kind) {
+            (PartDelta::Text { text }, Kind::Message) => self.text(part, text, to),
+            (PartDelta::Thinking { thinking }, Kind::Reasoning) => self.thought(part, thinking, to),
             (PartDelta::ToolCallArguments { arguments }, Kind::Function) => {
-                self.arguments(at, arguments, to);
+                self.arguments(part, arguments, to);
             }
             (PartDelta::Citation { citation }, Kind::Message) => self.source(part, citation, to),
             // Free text is written when it is complete, and so is state.
@@ -266,49 +265,52 @@ impl StreamWriter {
         }
     }
 
-    fn text(&mut self, at: usize, text: &str, to: &mut Vec<u8>) {
-        self.open[at].has_grown = true;
-        self.about(at, "response.output_text.delta", to);
+    /// Notes that something of an item was written. Returns whether something was before.
+    fn has_grown(&mut self, part: u32) -> bool {
+        let open = self.open.get_mut(&part);
+        open.is_some_and(|open| std::mem::replace(&mut open.has_grown, true))
+    }
+
+    fn text(&mut self, part: u32, text: &str, to: &mut Vec<u8>) {
+        self.has_grown(part);
+        self.about(part, "response.output_text.delta", to);
         to.extend_from_slice(b",\"content_index\":0,\"delta\":");
         string(to, text);
         to.extend_from_slice(b",\"logprobs\":[]}\n\n");
     }
 
-    fn thought(&mut self, at: usize, text: &str, to: &mut Vec<u8>) {
-        if !std::mem::replace(&mut self.open[at].has_grown, true) {
+    fn thought(&mut self, part: u32, text: &str, to: &mut Vec<u8>) {
+        if !self.has_grown(part) {
             let piece = json!({ "type": "summary_text", "text": "" });
             let fields = [("summary_index", &json!(0)), ("part", &piece)];
-            self.about_with(at, "response.reasoning_summary_part.added", &fields, to);
+            self.about_with(part, "response.reasoning_summary_part.added", &fields, to);
         }
-        self.about(at, "response.reasoning_summary_text.delta", to);
+        self.about(part, "response.reasoning_summary_text.delta", to);
         to.extend_from_slice(b",\"summary_index\":0,\"delta\":");
         string(to, text);
         to.extend_from_slice(b"}\n\n");
     }
 
-    fn arguments(&mut self, at: usize, arguments: &str, to: &mut Vec<u8>) {
-        self.open[at].has_grown = true;
-        self.about(at, "response.function_call_arguments.delta", to);
+    fn arguments(&mut self, part: u32, arguments: &str, to: &mut Vec<u8>) {
+        self.has_grown(part);
+        self.about(part, "response.function_call_arguments.delta", to);
         to.extend_from_slice(b",\"delta\":");
         string(to, arguments);
         to.extend_from_slice(b"}\n\n");
     }
 
     fn source(&mut self, part: u32, citation: &Citation, to: &mut Vec<u8>) {
-        let (Some(at), Some(source)) = (self.at(part), annotation(citation, &self.reply)) else {
-            return;
-        };
-        let index = json!(self.open[at].sources);
-        self.open[at].sources += 1;
+        let source = annotation(citation, &self.reply);
+        let (Some(open), Some(source)) = (self.open.get_mut(&part), source) else { return };
+        let index = json!(open.sources);
+        open.sources += 1;
         let fields =
             [("content_index", &json!(0)), ("annotation_index", &index), ("annotation", &source)];
-        self.about_with(at, "response.output_text.annotation.added", &fields, to);
+        self.about_with(part, "response.output_text.annotation.added", &fields, to);
     }
 
     fn logprobs(&mut self, logprobs: &Logprobs, to: &mut Vec<u8>) {
-        let Some(at) = self.open.iter().rposition(|open| open.kind == Kind::Message) else {
-            return;
-        };
+        let Some(part) = self.messages.last().copied() else { return };
         if logprobs.content.is_empty() {
             return;
         }
@@ -317,60 +319,60 @@ impl StreamWriter {
             ("delta", &json!("")),
             ("logprobs", &tokens(&logprobs.content)),
         ];
-        self.about_with(at, "response.output_text.delta", &fields, to);
+        self.about_with(part, "response.output_text.delta", &fields, to);
     }
 
     fn close(&mut self, part: u32, whole: &ResponsePart, to: &mut Vec<u8>) {
         let Some(item) = item(&self.response_id, part as usize, whole, &self.reply) else {
             return;
         };
-        let Some(at) = self.at(part) else {
+        let Some(open) = self.open.get(&part) else {
             let place = self.items;
             self.items += 1;
             self.item_event("response.output_item.added", place, &item, to);
             self.item_event("response.output_item.done", place, &item, to);
             return;
         };
-        let has_grown = self.open[at].has_grown;
+        let (has_grown, kind, place) = (open.has_grown, open.kind, open.place);
         match whole {
             ResponsePart::Text(text) => {
                 if !has_grown && !text.text.is_empty() {
-                    self.text(at, &text.text, to);
+                    self.text(part, &text.text, to);
                 }
                 let (first, none) = (json!(0), json!([]));
                 let fields =
                     [("content_index", &first), ("text", &json!(text.text)), ("logprobs", &none)];
-                self.about_with(at, "response.output_text.done", &fields, to);
+                self.about_with(part, "response.output_text.done", &fields, to);
                 let fields = [("content_index", &first), ("part", &item["content"][0])];
-                self.about_with(at, "response.content_part.done", &fields, to);
+                self.about_with(part, "response.content_part.done", &fields, to);
             }
             ResponsePart::Thinking(thinking) if !thinking.thinking.is_empty() => {
                 if !has_grown {
-                    self.thought(at, &thinking.thinking, to);
+                    self.thought(part, &thinking.thinking, to);
                 }
                 let first = json!(0);
                 let fields = [("summary_index", &first), ("text", &json!(thinking.thinking))];
-                self.about_with(at, "response.reasoning_summary_text.done", &fields, to);
+                self.about_with(part, "response.reasoning_summary_text.done", &fields, to);
                 let fields = [("summary_index", &first), ("part", &item["summary"][0])];
-                self.about_with(at, "response.reasoning_summary_part.done", &fields, to);
+                self.about_with(part, "response.reasoning_summary_part.done", &fields, to);
             }
-            ResponsePart::ToolCall(_) if self.open[at].kind == Kind::FreeText => {
+            ResponsePart::ToolCall(_) if kind == Kind::FreeText => {
                 let input = [("delta", &item["input"])];
-                self.about_with(at, "response.custom_tool_call_input.delta", &input, to);
+                self.about_with(part, "response.custom_tool_call_input.delta", &input, to);
                 let input = [("input", &item["input"])];
-                self.about_with(at, "response.custom_tool_call_input.done", &input, to);
+                self.about_with(part, "response.custom_tool_call_input.done", &input, to);
             }
             ResponsePart::ToolCall(call) => {
                 if !has_grown && !call.arguments.is_empty() {
-                    self.arguments(at, &call.arguments, to);
+                    self.arguments(part, &call.arguments, to);
                 }
                 let fields = [("name", &item["name"]), ("arguments", &item["arguments"])];
-                self.about_with(at, "response.function_call_arguments.done", &fields, to);
+                self.about_with(part, "response.function_call_arguments.done", &fields, to);
             }
             _ => {}
         }
-        let place = self.open[at].place;
         self.item_event("response.output_item.done", place, &item, to);
-        self.open.remove(at);
+        self.open.remove(&part);
+        self.messages.remove(&part);
     }
 }
