@@ -410,6 +410,10 @@ pub const MAX_STRUCTURED_RETRIES: u32 = 10;
 /// and a schema may come from an MCP server.
 pub const MAX_SCHEMA_CHECKS: u64 = 1 << 20;
 
+/// The most regular expressions of a schema against which values are checked.
+#[cfg(feature = "validate")]
+pub(crate) const MAX_SCHEMA_PATTERNS: usize = 1_000;
+
 /// How deep references and subschemas may be nested while a value is checked against a schema.
 #[cfg(feature = "validate")]
 pub(crate) const MAX_SCHEMA_DEPTH: usize = 256;

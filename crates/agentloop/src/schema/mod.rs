@@ -14,7 +14,7 @@ mod plain;
 mod refs;
 mod room;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod walk;
 mod words;
 mod wrap;
@@ -22,6 +22,8 @@ mod wrap;
 use serde_json::Value;
 
 pub(crate) use kept::{Sent, converted};
+#[cfg(feature = "validate")]
+pub(crate) use room::Room;
 pub(crate) use wrap::{WRAPPER, is_object, wrap};
 
 /// How deep a schema may be nested. Deeper levels are cut off, with a warning.

@@ -8,19 +8,21 @@ pub(crate) const MAX_PER_BYTE: usize = 16;
 /// How many are free, for small schemas with many references.
 pub(crate) const FREE: usize = 1 << 20;
 
-/// What a value takes beside its text.
-const NODE: usize = 64;
+/// What a value takes beside its text, what an object takes beside its fields, and what a field takes.
+const NODE: usize = 80;
+const OBJECT: usize = 160;
+const FIELD: usize = 64;
 
 /// What is left of the room of a conversion.
-pub(super) struct Room(usize);
+pub(crate) struct Room(usize);
 
 impl Room {
-    pub(super) fn new(schema: &Value) -> Self {
+    pub(crate) fn new(schema: &Value) -> Self {
         Self(size(schema).saturating_mul(MAX_PER_BYTE).saturating_add(FREE))
     }
 
     /// Takes room for so many bytes or steps. Returns whether there was enough; if not, nothing is left.
-    pub(super) fn take(&mut self, count: usize) -> bool {
+    pub(crate) fn take(&mut self, count: usize) -> bool {
         let left = self.0.checked_sub(count);
         self.0 = left.unwrap_or(0);
         left.is_some()
@@ -32,11 +34,11 @@ pub(super) fn size(value: &Value) -> usize {
     match value {
         Value::String(text) => NODE + text.len(),
         Value::Array(items) => NODE + items.iter().map(size).sum::<usize>(),
-        Value::Object(fields) => NODE + size_of_fields(fields),
+        Value::Object(fields) => NODE + OBJECT + size_of_fields(fields),
         Value::Null | Value::Bool(_) | Value::Number(_) => NODE,
     }
 }
 
 pub(super) fn size_of_fields(fields: &Map<String, Value>) -> usize {
-    fields.iter().map(|(name, value)| name.len() + size(value)).sum()
+    fields.iter().map(|(name, value)| FIELD + name.len() + size(value)).sum()
 }

@@ -8,8 +8,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::limits::{MAX_SCHEMA_CHECKS, MAX_SCHEMA_DEPTH};
+use crate::limits::{MAX_SCHEMA_CHECKS, MAX_SCHEMA_DEPTH, MAX_SCHEMA_PATTERNS};
 use crate::percent;
+use crate::schema::Room;
 
 /// A schema with the targets of its references.
 #[derive(Debug)]
@@ -17,13 +18,23 @@ pub(super) struct Work {
     schema: Value,
     /// The JSON pointers of named subschemas.
     names: HashMap<String, String>,
+    /// How many regular expressions it has.
+    pub(super) patterns: usize,
 }
 
 impl Work {
-    pub(super) fn new(schema: &Value) -> Self {
-        let mut names = HashMap::new();
-        collect_names(schema, &mut String::new(), &mut names);
-        Self { schema: schema.clone(), names }
+    /// Returns why a schema is refused before a validator is built of it: that keeps the path of each of its places, and its regular
+    /// expressions.
+    pub(super) fn new(schema: &Value) -> Result<Self, &'static str> {
+        let mut found = Found { room: Room::new(schema), names: HashMap::new(), patterns: 0 };
+        if !found.collect(schema, &mut String::new()) {
+            return Err("has too long names for how deep they are nested");
+        }
+        if found.patterns > MAX_SCHEMA_PATTERNS {
+            return Err("has more than 1,000 regular expressions");
+        }
+        let Found { names, patterns, .. } = found;
+        Ok(Self { schema: schema.clone(), names, patterns })
     }
 
     /// Returns whether checking `value` takes at most [`MAX_SCHEMA_CHECKS`] steps.
@@ -51,36 +62,51 @@ impl Work {
     }
 }
 
-/// Collects the subschemas that can be referred to by a name.
-fn collect_names(schema: &Value, path: &mut String, names: &mut HashMap<String, String>) {
-    let length = path.len();
-    match schema {
-        Value::Object(fields) => {
-            for (word, value) in fields {
-                if let (true, Some(text)) = (is_naming_keyword(word), value.as_str()) {
-                    let text = if word == "$id" || word == "id" {
-                        text.to_owned()
-                    } else {
-                        format!("#{text}")
-                    };
-                    names
-                        .entry(text.trim_end_matches('#').to_owned())
-                        .or_insert_with(|| path.clone());
-                }
+/// What a walk through a schema finds.
+struct Found {
+    room: Room,
+    names: HashMap<String, String>,
+    patterns: usize,
+}
+
+impl Found {
+    /// Collects the subschemas that can be referred to by a name. Returns whether there was room for the paths of all places.
+    fn collect(&mut self, schema: &Value, path: &mut String) -> bool {
+        let length = path.len();
+        if !self.room.take(length) {
+            return false;
+        }
+        match schema {
+            Value::Object(fields) => fields.iter().all(|(word, value)| {
+                self.look_at(word, value, path);
                 path.push('/');
                 path.push_str(&word.replace('~', "~0").replace('/', "~1"));
-                collect_names(value, path, names);
+                let has_room = self.collect(value, path);
                 path.truncate(length);
-            }
-        }
-        Value::Array(items) => {
-            for (number, item) in items.iter().enumerate() {
+                has_room
+            }),
+            Value::Array(items) => items.iter().enumerate().all(|(number, item)| {
                 path.push_str(&format!("/{number}"));
-                collect_names(item, path, names);
+                let has_room = self.collect(item, path);
                 path.truncate(length);
-            }
+                has_room
+            }),
+            _ => true,
         }
-        _ => {}
+    }
+
+    fn look_at(&mut self, word: &str, value: &Value, path: &str) {
+        match value {
+            Value::String(text) if is_naming_keyword(word) => {
+                let is_id = matches!(word, "$id" | "id");
+                let text = if is_id { text.clone() } else { format!("#{text}") };
+                let name = text.trim_end_matches('#').to_owned();
+                self.names.entry(name).or_insert_with(|| path.to_owned());
+            }
+            Value::String(_) if word == "pattern" => self.patterns += 1,
+            Value::Object(all) if word == "patternProperties" => self.patterns += all.len(),
+            _ => {}
+        }
     }
 }
 
@@ -161,11 +187,17 @@ impl<'a> Counter<'a> {
                 Some(sum)
             }
             ("patternProperties", Value::Object(all)) => {
+                let names = value.as_object().into_iter().flat_map(|fields| fields.keys());
+                let length = names.map(|name| name.len() as u64).sum();
                 let mut sum: u64 = 0;
-                for schema in all.values() {
+                for (pattern, schema) in all {
+                    sum = sum.saturating_add(matching(pattern, length));
                     sum = sum.saturating_add(self.count_children(schema, value, next)?);
                 }
                 Some(sum)
+            }
+            ("pattern", Value::String(pattern)) => {
+                Some(value.as_str().map_or(0, |text| matching(pattern, text.len() as u64)))
             }
             ("items" | "prefixItems", Value::Array(tuple)) => {
                 let Value::Array(items) = value else { return Some(0) };
@@ -229,6 +261,15 @@ impl<'a> Counter<'a> {
     }
 }
 
+/// Returns how many checks it counts to match a regular expression with so many bytes of text. Most take a step for each byte; those
+/// that look around or back may take all steps that one match may take.
+fn matching(pattern: &str, length: u64) -> u64 {
+    let looks = ["(?=", "(?!", "(?<", "(?>", "\\k", "\\g"].iter().any(|it| pattern.contains(it));
+    let refers = |pair: &[u8]| matches!(pair, [b'\\', b'1'..=b'9']);
+    let is_hard = looks || pattern.as_bytes().windows(2).any(refers);
+    length / 64 + if is_hard { 1_000 } else { 1 }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -237,7 +278,7 @@ mod tests {
 
     #[expect(clippy::needless_pass_by_value, reason = "the tests are easier to read")]
     fn is_bounded(schema: Value, value: Value) -> bool {
-        Work::new(&schema).is_bounded(&value)
+        Work::new(&schema).unwrap().is_bounded(&value)
     }
 
     /// Definitions that each apply the next one twice.
@@ -251,6 +292,22 @@ mod tests {
         let last = json!({ "$anchor": format!("a{levels}"), "type": "object" });
         definitions.insert(format!("d{levels}"), last);
         json!({ "allOf": [refer(0)], "$defs": definitions })
+    }
+
+    #[test]
+    fn matching_counts_by_the_length_of_the_text_and_the_kind_of_pattern() {
+        let is_bounded = |pattern: &str, count: usize, length: usize| {
+            let items = vec![Value::from("x".repeat(length)); count];
+            is_bounded(json!({ "items": { "pattern": pattern } }), items.into())
+        };
+        for pattern in ["^x*$", r"\w+\d", "(?:x|y)(?i)z"] {
+            assert!(is_bounded(pattern, 10_000, 640), "{pattern}");
+            assert!(!is_bounded(pattern, 10_000, 64_000), "{pattern}");
+        }
+        for pattern in ["(?=x)x", "(?<!y)x", r"(x+)\1", r"(?<a>x)\k<a>"] {
+            assert!(is_bounded(pattern, 1_000, 10), "{pattern}");
+            assert!(!is_bounded(pattern, 2_000, 10), "{pattern}");
+        }
     }
 
     #[test]

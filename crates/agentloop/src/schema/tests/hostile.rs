@@ -22,9 +22,9 @@ fn nested(levels: usize, leaf: Value, around: impl Fn(Value) -> Value) -> Value 
 }
 
 /// A shape, and the schema of so many thousand elements.
-type Shape = (&'static str, fn(usize) -> Value);
+pub(crate) type Shape = (&'static str, fn(usize) -> Value);
 
-const SHAPES: &[Shape] = &[
+pub(crate) const SHAPES: &[Shape] = &[
     ("references to a long definition", |n| {
         let text = json!({"type": "object", "description": "x".repeat(60_000 * n)});
         let to = |_| json!({"$ref": "#/$defs/long", "title": "t"});
@@ -32,6 +32,9 @@ const SHAPES: &[Shape] = &[
     }),
     ("definitions that double", |n| {
         let definition = |at: usize| {
+            if at + 1 == 60 * n {
+                return json!({"type": "string"});
+            }
             let to = json!({"$ref": format!("#/$defs/p{}", at + 1)});
             json!({"type": "object", "properties": {"a": to, "b": to, "c": {"minLength": 1}}})
         };

@@ -1,5 +1,5 @@
 //! Each dialect by example, then all of them over generated schemas and values.
 
 mod dialects;
-mod hostile;
+pub(crate) mod hostile;
 mod laws;
