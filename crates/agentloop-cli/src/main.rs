@@ -48,7 +48,8 @@ use crate::notes::Notes;
 use crate::setup::Setup;
 
 fn main() -> ExitCode {
-    if let Some(code) = local::guard() {
+    // Parts of the work run in processes of their own.
+    if let Some(code) = local::guard().or_else(context::convert_page) {
         return code;
     }
     let Parsed { cli, meant } = match argv::parse(std::env::args_os()) {
@@ -63,6 +64,13 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.with_guess(meant).report(notes),
     }
+}
+
+/// Returns the file of this program, to start it again. It may be replaced while the program runs, which the system's own name of it
+/// survives.
+fn own_program() -> std::io::Result<std::path::PathBuf> {
+    let linux = cfg!(target_os = "linux").then(|| Ok("/proc/self/exe".into()));
+    linux.unwrap_or_else(std::env::current_exe)
 }
 
 fn run(cli: Cli, notes: Notes) -> Result<(), Failure> {

@@ -2,10 +2,13 @@
 //!
 //! Text is sent as text with its name, which every provider accepts. Images, audio, video and PDF files are sent as parts.
 
+mod html;
 mod inline;
 pub(crate) mod page;
 mod size;
 mod walk;
+
+pub(crate) use self::html::run_if_asked as convert_page;
 
 use std::path::Path;
 

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::guard;
+use crate::own_program;
 
 /// How much of a line is read at once, in bytes.
 const MAX_LINE: u64 = 2_000;
@@ -61,11 +62,8 @@ impl Process {
         let key = random();
         let secrets = [Ok(key.clone()), std::env::var("HF_TOKEN")].into_iter().flatten();
         let secrets = secrets.filter(|secret| !secret.is_empty()).collect();
-        // The file of a running program may be replaced, which the system's own name of it survives.
-        let linux = cfg!(target_os = "linux").then(|| Ok("/proc/self/exe".into()));
         let failed = |error| Error::new(ErrorKind::Config, format!("llama-server: {error}"));
-        let mut command =
-            Command::new(linux.unwrap_or_else(std::env::current_exe).map_err(failed)?);
+        let mut command = Command::new(own_program().map_err(failed)?);
         command.arg(guard::WORD).args(line);
         command.env_clear().envs(environment()).env("LLAMA_API_KEY", &key);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());

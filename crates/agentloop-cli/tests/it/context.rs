@@ -51,6 +51,22 @@ fn a_web_page_becomes_text() {
 }
 
 #[test]
+fn a_page_that_takes_too_much_time_or_memory_is_an_error() {
+    let deep = "<div>".repeat(50_000);
+    let wide = "<p>x".repeat(2_000_000);
+    let asked = [deep, wide].map(|page| {
+        std::thread::spawn(move || {
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: ";
+            let url = serve(format!("{head}{}\r\n\r\n{page}", page.len()), Then::Close);
+            ask(&Folder::with([]), ["-f", &url, "Summarize"]).run()
+        })
+    });
+    for run in asked {
+        run.join().unwrap().refuses("converted to text");
+    }
+}
+
+#[test]
 fn a_wrong_source_is_an_error_before_anything_is_sent() {
     let folder = Folder::with([("data.bin", "\0\u{1}")]);
     for (source, expected) in [
