@@ -43,11 +43,8 @@ fn run(command: &mut Command) -> std::io::Result<Option<u8>> {
     // The owner reads both outputs from one pipe.
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::from(stderr())).spawn()?;
     let (sender, owner) = channel::<()>();
-    std::thread::spawn(move || {
-        // The owner writes nothing, so reading ends when the pipe closes.
-        let _ = copy(&mut stdin().lock(), &mut sink());
-        drop(sender);
-    });
+    // The owner writes nothing, so reading ends when the pipe closes.
+    std::thread::spawn(move || (copy(&mut stdin(), &mut sink()), drop(sender)));
     while owner.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)));

@@ -40,8 +40,7 @@ pub(crate) fn provider(config: Option<&LocalConfig>, reach: Reach, notes: Notes)
     let config = config.cloned().unwrap_or_default();
     let mut shared = lock(&SHARED);
     let same = shared.take().filter(|it| it.config == config && it.reach == reach);
-    let running = tokio::sync::Mutex::default();
-    let new = || Arc::new(Servers { config, reach, notes, running });
+    let new = || Arc::new(Servers { config, reach, notes, running: Default::default() });
     let servers = same.unwrap_or_else(new);
     *shared = Some(servers.clone());
     let mut provider = Provider::llamacpp().base_url("local://llama-server/v1");

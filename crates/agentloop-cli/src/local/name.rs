@@ -64,8 +64,7 @@ fn is_repository(name: &str) -> bool {
             && word.starts_with(|first: char| first.is_ascii_alphanumeric())
     };
     let (path, quant) = name.split_once(':').unwrap_or((name, "Q8_0"));
-    let is_path = path.split_once('/').is_some_and(|(owner, it)| is_word(owner) && is_word(it));
-    is_path && is_word(quant)
+    is_word(quant) && path.split_once('/').is_some_and(|(it, repo)| is_word(it) && is_word(repo))
 }
 
 /// Returns the whole path of a file. A pipe or a device would make the server wait for ever.

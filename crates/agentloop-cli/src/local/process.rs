@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentloop::internal::{kill_group, lock};
-use agentloop::{Error, ErrorKind, Result};
-use ring::rand::{SecureRandom as _, SystemRandom};
+use agentloop::{Error, ErrorKind, Result, Secret};
+use agentloop_gateway::new_key;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::oneshot;
@@ -43,14 +43,11 @@ pub(super) fn environment() -> impl Iterator<Item = (OsString, OsString)> {
     })
 }
 
-/// What the server has printed, which its reader shares.
-type Shared = Arc<Mutex<Log>>;
-
 /// A running server. It ends when this is dropped, and when this process ends.
 pub(super) struct Process {
     pub(super) port: u16,
-    pub(super) key: String,
-    log: Shared,
+    pub(super) key: Secret,
+    log: Arc<Mutex<Log>>,
     /// The guard ends the server when this closes.
     _owner: Option<ChildStdin>,
 }
@@ -59,13 +56,13 @@ impl Process {
     /// Starts the server, and waits until it has printed its port. The line is that of the guard: a file that is removed at the end,
     /// the program, and its arguments.
     pub(super) async fn start(line: &[String], wait: Duration) -> Result<Self> {
-        let key = random();
-        let secrets = [Ok(key.clone()), std::env::var("HF_TOKEN")].into_iter().flatten();
-        let secrets = secrets.filter(|secret| !secret.is_empty()).collect();
+        let (key, _) = new_key()?;
+        let token = std::env::var("HF_TOKEN").ok().filter(|token| !token.is_empty());
+        let secrets = [Some(key.expose().to_owned()), token].into_iter().flatten().collect();
         let failed = |error| Error::new(ErrorKind::Config, format!("llama-server: {error}"));
         let mut command = Command::new(own_program().map_err(failed)?);
         command.arg(guard::WORD).args(line);
-        command.env_clear().envs(environment()).env("LLAMA_API_KEY", &key);
+        command.env_clear().envs(environment()).env("LLAMA_API_KEY", key.expose());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         #[cfg(unix)]
         command.arg0("llama-guard").process_group(0);
@@ -107,16 +104,8 @@ impl Process {
     }
 }
 
-/// Returns a random number, in hexadecimal.
-pub(super) fn random() -> String {
-    let mut random = [0_u8; 32];
-    // Without random numbers the key is empty, which the check of the port refuses.
-    let filled = SystemRandom::new().fill(&mut random).map(|()| random);
-    filled.iter().flatten().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Reads what the server prints until it ends, and then kills what it has left behind.
-async fn watch(mut guard: Child, file: String, log: Shared, port: oneshot::Sender<u16>) {
+async fn watch(mut guard: Child, file: String, log: Arc<Mutex<Log>>, port: oneshot::Sender<u16>) {
     let (group, output) = (guard.id(), guard.stderr.take());
     let mut port = Some(port);
     let mut read = Box::pin(async {

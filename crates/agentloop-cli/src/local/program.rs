@@ -57,8 +57,8 @@ impl Program {
         if program.has("--host") && program.has("--port") {
             return Ok(program);
         }
-        let message =
-            format!("{} --help prints no options of llama-server", program.path.display());
+        let path = program.path.display();
+        let message = format!("{path} --help prints no options of llama-server");
         Err(Error::new(ErrorKind::Config, message))
     }
 

@@ -116,20 +116,19 @@ async fn download(server: &Server, name: &str, notes: Notes) -> Result<String> {
         let why = body.pointer("/error/message").and_then(Value::as_str);
         return Err(failed(&why.map(|why| format!(": {why}")).unwrap_or_default()));
     }
-    let (mut text, mut is_done) = (String::new(), false);
-    while !is_done {
-        let Some(bytes) = events.next().await else { break };
+    let mut text = String::new();
+    'events: while let Some(bytes) = events.next().await {
         text.push_str(&String::from_utf8_lossy(&bytes?));
-        while let Some((line, rest)) = text.split_once('\n') {
+        let end = text.rfind('\n').map_or(0, |at| at + 1);
+        for line in text.drain(..end).collect::<String>().lines() {
             let data = line.strip_prefix("data:").unwrap_or_default();
             let event: Value = serde_json::from_str(data).unwrap_or_default();
             let is_ours = event.get("model").and_then(Value::as_str) == Some(name);
             match event.get("event").and_then(Value::as_str).filter(|_| is_ours) {
                 Some("download_progress") => notes.update_wait(&progress(name, &event)),
-                Some("download_finished" | "download_failed") => is_done = true,
+                Some("download_finished" | "download_failed") => break 'events,
                 _ => {}
             }
-            text = rest.to_owned();
         }
         text.truncate(if text.len() > MAX_EVENT { 0 } else { text.len() });
     }

@@ -7,15 +7,16 @@ use std::time::{Duration, Instant};
 
 use agentloop::transport::{Body, HttpTransport, SendOptions, Transport as _};
 use agentloop::{Error, ErrorKind, LocalConfig, Result};
+use agentloop_gateway::new_key;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
 use super::Reach;
-use super::folders::{self, MAX_MODELS};
+use super::folders;
 use super::name::{self, Task, Wanted};
-use super::process::{self, Process};
+use super::process::Process;
 use super::program::{IDLE_SECONDS, Program};
 use super::router::{self, Section};
 use crate::notes::Notes;
@@ -67,7 +68,7 @@ impl Server {
     }
 
     pub(super) async fn send(&self, path: &str, body: Vec<u8>) -> Result<Response<Body>> {
-        self.send_with(&self.process.key, path, body.into()).await
+        self.send_with(self.process.key.expose(), path, body.into()).await
     }
 
     /// Sends a request, and reads the response as JSON, which is null if it is none.
@@ -108,7 +109,6 @@ impl Servers {
             let known = router::list(&server, "/models").await?;
             names.extend(known.into_iter().filter(|id| id.contains('/')));
         }
-        names.truncate(MAX_MODELS);
         Ok(names)
     }
 
@@ -143,7 +143,7 @@ impl Servers {
             [format!("--{option}"), value.clone()]
         } else {
             wait = ROUTER_WAIT;
-            file = std::env::temp_dir().join(format!("agentloop-local-{}.ini", process::random()));
+            file = std::env::temp_dir().join(format!("agentloop-local-{}.ini", new_key()?.1));
             router::write(&file, &[])?;
             ["--models-preset".to_owned(), text(&file)]
         };

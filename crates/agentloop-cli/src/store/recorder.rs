@@ -8,7 +8,7 @@ use agentloop::agent::{Outcome, RunEvent, Step};
 use agentloop::{
     ChatMessage, ChatRequest, ChatResponse, ChatStream, ChatStreamEvent, Error, Fold, Role, Warning,
 };
-use futures_core::Stream;
+use futures_util::Stream;
 
 use super::{
     Conversation, HistoryArgs, NewConversation, ResponseRecord, ResponseState, Result, Shared,
