@@ -340,7 +340,7 @@ async fn requests_that_are_too_large_for_a_body_are_a_file_where_the_api_has_one
 #[tokio::test]
 async fn a_crash_at_any_step_of_a_large_batch_leaves_nothing_that_could_be_taken_for_it() {
     let large = "word ".repeat(1 << 20);
-    let requests = vec![ChatRequest::new("google/echo").user(large.as_str()); 5];
+    let requests = vec![ChatRequest::new("google/echo").user(large.as_str()).max_tokens(9); 5];
     // The upload begins, gets its content, and then the batch is created.
     for step in 0..3 {
         let mut faults = vec![None; step];

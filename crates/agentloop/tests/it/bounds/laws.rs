@@ -21,9 +21,9 @@ fn most(sent: usize) -> usize {
 }
 
 #[test]
-fn memory_is_at_most_a_multiple_of_the_received_bytes() {
+fn memory_and_allocations_grow_with_the_received_bytes_and_elements_and_no_faster() {
     for shape in hostile::SHAPES.iter().chain(frames::SHAPES) {
-        for times in [1, 4, 16] {
+        let cost = |times: usize| {
             let sent = (shape.make)(shape.elements * times);
             let (outcome, counted) = read(&sent);
             let (bytes, peak) = (sent.bytes(), counted.bytes_max);
@@ -33,20 +33,10 @@ fn memory_is_at_most_a_multiple_of_the_received_bytes() {
                     [ErrorKind::TooLarge, ErrorKind::Protocol, ErrorKind::IncompleteStream];
                 assert!(expected.contains(&error.kind()), "{}: {error}", shape.name);
             }
-        }
-    }
-}
-
-#[test]
-fn allocations_grow_with_the_number_of_elements_and_no_faster() {
-    for shape in hostile::SHAPES.iter().chain(frames::SHAPES) {
-        let cost = |times: usize| {
-            let sent = (shape.make)(shape.elements * times);
-            let (_, counted) = read(&sent);
             let elements = (shape.elements * times) as f64;
             (counted.count_total as f64 / elements, counted.bytes_total as f64 / elements)
         };
-        let (few, many) = (cost(1), cost(16));
+        let [few, _, many] = [1, 4, 16].map(cost);
         assert!(many.0 <= few.0 * SLACK + 1.0, "{}: allocations {few:?} {many:?}", shape.name);
         assert!(many.1 <= few.1 * SLACK + 64.0, "{}: bytes {few:?} {many:?}", shape.name);
     }
