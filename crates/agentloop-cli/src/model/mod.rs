@@ -55,6 +55,19 @@ pub(crate) async fn choose_model(
     }
 }
 
+/// Returns a model that clients of a gateway can name, found without asking a provider: the simulator's if the gateway has it, else the
+/// default model, else that of a provider with a key.
+pub(crate) fn example(client: &AgentLoop, setup: &Setup) -> Option<String> {
+    let is_known = |name: &String| {
+        let provider = name.split_once('/').map(|(provider, _)| provider);
+        client.providers().any(|it| Some(it.name.as_ref()) == provider)
+    };
+    let of_provider = |name: &String| Some(format!("{name}/{}", default::known(name.as_str())?));
+    let simulated = Some(simulator::ECHO.to_owned());
+    let found = simulated.filter(is_known).or_else(|| default_name(setup).filter(is_known));
+    found.or_else(|| ready_providers(client, setup).iter().find_map(of_provider))
+}
+
 /// Returns the default model of the environment or the configuration.
 pub(crate) fn default_name(setup: &Setup) -> Option<String> {
     let variable = std::env::var(VARIABLE).ok().filter(|name| !name.trim().is_empty());

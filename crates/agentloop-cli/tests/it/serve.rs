@@ -125,10 +125,33 @@ fn clients_reach_the_simulator_only_if_the_configuration_asks_for_it() {
     let reply = gateway.chat("al-client", "sim/json");
     assert_eq!(reply.status, 404, "{reply:?}");
     assert!(reply.body.contains("unknown provider `sim`"), "{reply:?}");
+    let hint = "start with --simulator and name sim/echo";
+    assert!(gateway.stderr.contains(hint), "{}", gateway.stderr);
     folder.write("agentloop.toml", format!("{KEY}{SIMULATOR}"));
     gateway.signal("HUP");
     gateway.wait_for("the configuration was read again");
     assert_eq!(gateway.chat("al-client", "sim/json").status, 200);
+}
+
+#[test]
+fn the_request_that_is_printed_names_a_model_that_the_gateway_serves() {
+    let with_key = "[providers.mistral]\nkey_env = 'CLIENT_KEY'\n";
+    let default = "default_model = 'groq/llama-3.3-70b-versatile'\n";
+    let unfit = "default_model = \"groq/a'; reboot\"\n";
+    for (config, args, model) in [
+        ("", &["--simulator"][..], "sim/echo"),
+        ("default_model = 'sim/echo'\n", &[], "PROVIDER/MODEL"),
+        (with_key, &[], "mistral/mistral-medium-latest"),
+        (default, &[], "groq/llama-3.3-70b-versatile"),
+        (unfit, &[], "PROVIDER/MODEL"),
+    ] {
+        let config = format!("{config}{KEY}");
+        let folder = Folder::with([("agentloop.toml", config.as_str())]);
+        let args = [&["--config", "agentloop.toml"], args].concat();
+        let gateway = Gateway::start_without_simulator(folder.path(), &args);
+        let expected = format!(r#"-d '{{"model":"{model}","messages""#);
+        assert!(gateway.stderr.contains(&expected), "{config}: {}", gateway.stderr);
+    }
 }
 
 #[test]

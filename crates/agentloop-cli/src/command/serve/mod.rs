@@ -22,7 +22,7 @@ pub(crate) use args::Args;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::setup::Setup;
-use crate::{gateway_redis, gateway_store};
+use crate::{gateway_redis, gateway_store, model};
 
 /// Where the gateway listens, unless it is set.
 const LISTEN: &str = "127.0.0.1:4180";
@@ -80,7 +80,9 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let admin = listen_admin(args, &config, &gateway, setup).await?;
     let scheme = if has_tls { "https" } else { "http" };
     let url = format!("{scheme}://{}", server.address());
-    setup.notes.print_plain(&format_guide(&url, admin.as_ref(), first.as_ref()));
+    let model = model::example(&client, setup);
+    let guide = format_guide(&url, admin.as_ref(), first.as_ref(), model.as_deref());
+    setup.notes.print_plain(&guide);
     let files = reload::Files {
         named: setup.named_file.clone(),
         all: setup.files.iter().map(|file| file.path.clone()).collect(),
@@ -216,7 +218,12 @@ fn print_new_key(name: &str) -> Result<(), Failure> {
 }
 
 /// Formats what a user needs to send the first request.
-fn format_guide(url: &str, admin: Option<&Server>, key: Option<&Secret>) -> String {
+fn format_guide(
+    url: &str,
+    admin: Option<&Server>,
+    key: Option<&Secret>,
+    model: Option<&str>,
+) -> String {
     let mut text = format!("The gateway listens at {url} (press Ctrl-C to stop it).\n");
     if let Some(admin) = admin {
         text.push_str(&format!("The dashboard: http://{}/\n", admin.address()));
@@ -231,12 +238,21 @@ fn format_guide(url: &str, admin: Option<&Server>, key: Option<&Secret>) -> Stri
         }
         None => "$AGENTLOOP_GATEWAY_KEY".to_owned(),
     };
+    // Other names would have to be quoted for the shell.
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/:._-".contains(letter);
+    let model = model.filter(|name| name.chars().all(is_plain)).unwrap_or_else(|| {
+        text.push_str(
+            "\nInstead of PROVIDER/MODEL, name a model of a provider whose key you have (`agentloop setup` stores one), or start with \
+             --simulator and name sim/echo.\n",
+        );
+        "PROVIDER/MODEL"
+    });
     text.push_str(&format!(
         r#"
 Send a request:
   curl {url}/v1/chat/completions -H "Authorization: Bearer {shown}" \
     -H 'content-type: application/json' \
-    -d '{{"model":"sim/echo","messages":[{{"role":"user","content":"Hello"}}]}}'
+    -d '{{"model":"{model}","messages":[{{"role":"user","content":"Hello"}}]}}'
 
 Use it from any program:
   OpenAI SDKs and Codex       OPENAI_BASE_URL={url}/v1
