@@ -136,10 +136,10 @@ fn no_poll_of_any_call_reads_more_than_the_stated_work() {
     paused(|| {
         for flood in [comments, blank_lines, empty, large, spaces, list, error] {
             let ai = flood.client(Timeouts::none());
-            checked_polls(&flood, 200, ai.chat(ask()));
-            checked_polls(&flood, 200, ai.stream(ask()));
-            checked_polls(&flood, 200, ai.embed(EmbedRequest::new("lab/e", "x")));
-            checked_polls(&flood, 200, ai.models("lab"));
+            checked_polls(&flood, 50, ai.chat(ask()));
+            checked_polls(&flood, 50, ai.stream(ask()));
+            checked_polls(&flood, 50, ai.embed(EmbedRequest::new("lab/e", "x")));
+            checked_polls(&flood, 50, ai.models("lab"));
         }
     });
 }
