@@ -39,11 +39,23 @@ pub(super) struct Segment {
     pub(super) last: u64,
 }
 
+/// The lock on the folder of the journal. It ends with the process, however it ends, and when it is dropped.
+#[derive(Debug)]
+pub(super) struct FolderLock(pub(super) File);
+
+impl Drop for FolderLock {
+    /// Closing the file is not enough: a program that is being started holds a copy of it for a moment.
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
 /// The folder of the journal.
 #[derive(Debug)]
 pub(super) struct Disk {
     folder: PathBuf,
-    _lock: File,
+    #[cfg_attr(not(test), expect(dead_code, reason = "it is held"))]
+    pub(super) lock: FolderLock,
     file: Arc<File>,
     number: u64,
     segment_bytes: u64,
@@ -59,7 +71,7 @@ pub(super) struct Disk {
 
 impl Disk {
     /// Creates the folder if it does not exist, and locks it. Returns it with the numbers of its segments.
-    pub(super) fn lock(folder: &Path) -> Result<(File, Vec<u64>)> {
+    pub(super) fn lock(folder: &Path) -> Result<(FolderLock, Vec<u64>)> {
         let failed = |error: &io::Error| {
             Error::new(
                 ErrorKind::Config,
@@ -71,7 +83,6 @@ impl Disk {
         };
         files::create_folder(folder).map_err(|error| failed(&error))?;
         let lock = open_private(&folder.join(LOCK), false).map_err(|error| failed(&error))?;
-        // The lock ends with the process, however it ends.
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::Error(error)) => return Err(failed(&error)),
@@ -89,13 +100,13 @@ impl Disk {
             .filter_map(|entry| number_of_name(entry.file_name().to_str()?))
             .collect();
         numbers.sort_unstable();
-        Ok((lock, numbers))
+        Ok((FolderLock(lock), numbers))
     }
 
     /// Begins a new segment after those that exist.
     pub(super) fn begin(
         folder: &Path,
-        lock: File,
+        lock: FolderLock,
         segments: BTreeMap<u64, Segment>,
     ) -> Result<Self> {
         let last = segments.keys().next_back().copied().unwrap_or(0);
@@ -107,7 +118,7 @@ impl Disk {
         })?;
         let mut disk = Self {
             folder: folder.to_owned(),
-            _lock: lock,
+            lock,
             file,
             number,
             segment_bytes: SEGMENT_BYTES,
