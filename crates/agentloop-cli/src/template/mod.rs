@@ -18,13 +18,14 @@
 mod fill;
 mod folder;
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use agentloop::{ChatRequest, Effort};
 use serde::Deserialize;
 
-pub(crate) use self::fill::fill;
+pub(crate) use self::fill::{TooLong, fill};
 pub(crate) use self::folder::{find, list, templates_folder};
 use crate::failure::Failure;
 
@@ -33,6 +34,9 @@ const INPUT: &str = "input";
 
 /// The line before and after the settings.
 const FENCE: &str = "+++";
+
+/// How many names an error lists.
+const MAX_LISTED: usize = 20;
 
 /// The settings of a template.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -100,9 +104,9 @@ impl Template {
         input: &str,
     ) -> Result<Filled, Failure> {
         let mut missing = Vec::new();
-        let mut used = std::collections::BTreeSet::new();
+        let mut used = BTreeSet::new();
         let mut value_of = |variable: &str| {
-            used.insert(variable.to_owned());
+            let is_first = used.insert(variable.to_owned());
             let value = match variable {
                 INPUT => Some(input),
                 _ => values
@@ -110,16 +114,18 @@ impl Template {
                     .or_else(|| self.settings.defaults.get(variable))
                     .map(String::as_str),
             };
-            if value.is_none() && !missing.iter().any(|name| name == variable) {
+            if value.is_none() && is_first {
                 missing.push(variable.to_owned());
             }
-            value
+            value.map(Cow::Borrowed)
         };
-        let mut prompt = fill(&self.body, &mut value_of);
+        let fail = |why: TooLong| Failure::input(format!("the template `{}`: {why}", self.name));
+        let mut prompt = fill(&self.body, &mut value_of).map_err(fail)?;
         let system = self.settings.system.as_deref().map(|system| fill(system, &mut value_of));
+        let system = system.transpose().map_err(fail)?;
         if !missing.is_empty() {
             return Err(Failure::input_with_hint(
-                format!("the template `{}` needs a value for {}", self.name, missing.join(", ")),
+                format!("the template `{}` needs a value for {}", self.name, list_some(&missing)),
                 format!("set it with --var {}=VALUE", missing[0]),
             ));
         }
@@ -128,7 +134,7 @@ impl Template {
                 format!("the template `{}` has no variable `{unused}`", self.name),
                 match used.iter().filter(|name| *name != INPUT).cloned().collect::<Vec<_>>() {
                     names if names.is_empty() => "it has no variables".to_owned(),
-                    names => format!("its variables are: {}", names.join(", ")),
+                    names => format!("its variables are: {}", list_some(&names)),
                 },
             ));
         }
@@ -149,16 +155,28 @@ impl Template {
 
     /// Returns the names of the variables, without `input`.
     pub(crate) fn variables(&self) -> Vec<String> {
-        let mut names = Vec::new();
-        let mut note = |name: &str| -> Option<&str> {
-            if name != INPUT && !names.iter().any(|known| known == name) {
+        let (mut names, mut known) = (Vec::new(), BTreeSet::new());
+        let mut note = |name: &str| {
+            if name != INPUT && known.insert(name.to_owned()) {
                 names.push(name.to_owned());
             }
             None
         };
-        fill(&self.body, &mut note);
-        fill(self.settings.system.as_deref().unwrap_or_default(), &mut note);
+        for text in [&self.body, self.settings.system.as_deref().unwrap_or_default()] {
+            // Without values it cannot become too long.
+            let _ = fill(text, &mut note);
+        }
         names
+    }
+}
+
+/// Returns the first names of a list, for an error.
+fn list_some(names: &[String]) -> String {
+    match names.split_at_checked(MAX_LISTED) {
+        Some((first, rest)) if !rest.is_empty() => {
+            format!("{} and {} more", first.join(", "), rest.len())
+        }
+        _ => names.join(", "),
     }
 }
 

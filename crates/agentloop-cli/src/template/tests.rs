@@ -89,3 +89,29 @@ fn a_name_cannot_leave_the_folder() {
         assert!(message(find(name)).contains("cannot be the name"), "{name}");
     }
 }
+
+#[test]
+fn a_template_of_any_shape_is_filled_in_one_pass_and_up_to_a_limit() {
+    let long = "x".repeat(20_000);
+    let many = parse(&"{{input}}".repeat(50_000));
+    assert!(message(many.fill(&values(&[]), &long)).contains("longer than the limit"));
+    // Each of them was once searched to its end from every brace.
+    for text in
+        ["{{".repeat(500_000), "{{ ".repeat(300_000), format!("{{{{{}", "a".repeat(1 << 20))]
+    {
+        assert_eq!(parse(&text).fill(&values(&[]), "").unwrap().prompt, text.trim_end());
+    }
+    let names: String = (0..100_000).map(|number| format!("{{{{n{number}}}}}")).collect();
+    let names = parse(&names);
+    assert_eq!(names.variables().len(), 100_000);
+    let shown = message(names.fill(&values(&[]), ""));
+    assert!(shown.ends_with("n18, n19 and 99980 more"), "{shown}");
+}
+
+#[test]
+fn a_name_with_spaces_is_one_up_to_64_bytes() {
+    let name = "n".repeat(60);
+    let template = parse(&format!("{{{{  {name}  }}}}"));
+    assert_eq!(template.variables(), [name]);
+    assert!(parse(&format!("{{{{ {} }}}}", "n".repeat(64))).variables().is_empty());
+}

@@ -1,5 +1,7 @@
 //! Selects the text of a row.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::input::{INPUT, Row};
@@ -31,7 +33,7 @@ impl TextOf {
                 Some(only) if row.values.len() == 1 => Some(only),
                 _ => Self::NAMES.iter().find_map(|name| row.values.get(*name)),
             };
-            return value.map(to_text).ok_or_else(|| {
+            return value.map(|value| to_text(value).into_owned()).ok_or_else(|| {
                 fail(
                     &format!("it is not clear which value is the {}", self.what),
                     &format!("{}; the values are: {}", self.hint, names(&row.values)),
@@ -39,15 +41,14 @@ impl TextOf {
             });
         };
         let mut missing = None;
-        let texts: Vec<(&str, String)> =
-            row.values.iter().map(|(name, value)| (name.as_str(), to_text(value))).collect();
         let filled = fill(template, &mut |name| {
-            let found = texts.iter().find(|(known, _)| *known == name);
+            let found = row.values.get(name);
             if found.is_none() {
                 missing.get_or_insert_with(|| name.to_owned());
             }
-            found.map(|(_, text)| text.as_str())
+            found.map(to_text)
         });
+        let filled = filled.map_err(|why| fail(&why.to_string(), "use each value once"))?;
         match missing {
             None => Ok(filled),
             Some(name) => Err(fail(
@@ -59,10 +60,10 @@ impl TextOf {
 }
 
 /// Returns a value as text.
-fn to_text(value: &Value) -> String {
+fn to_text(value: &Value) -> Cow<'_, str> {
     match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
     }
 }
 

@@ -20,6 +20,9 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 /// What the time limit of the call exceeds that of the program by, so that the program's is reported.
 const SLACK: Duration = Duration::from_secs(10);
 
+/// The longest word of a command, in bytes: what Linux passes to a program.
+const MAX_WORD_BYTES: usize = 128 << 10;
+
 /// Programs that run a text given as an argument. An argument of a call inside of such a text would be run as well.
 const INTERPRETERS: [&str; 17] = [
     "ash",
@@ -188,6 +191,11 @@ impl Program {
             if filled.is_empty() && is_text && text.starts_with('-') && !has_ended_options {
                 return Err(ToolError::new(format!(
                     "`{name}` must not start with -, because the program would read it as an option"
+                )));
+            }
+            if filled.len() + text.len() > MAX_WORD_BYTES {
+                return Err(ToolError::new(format!(
+                    "`{name}` makes a word too long for a program"
                 )));
             }
             filled.push_str(&text);
