@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read as _, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use agentloop::limits::MAX_RESPONSE_BYTES;
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -77,6 +78,12 @@ pub(in crate::command) fn hash_row(row: &Row, settings: &str) -> String {
     context.finish().as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The longest line of results, in bytes. A line that was not completed may be as long.
+const MAX_LINE_BYTES: usize = MAX_RESPONSE_BYTES;
+
+/// How every line begins.
+const LINE_START: &[u8] = b"{\"index\":";
+
 /// Where results are written.
 #[derive(Debug)]
 pub(in crate::command) struct Results {
@@ -140,6 +147,12 @@ impl Results {
         let Some(lock) = Lock::take(path).map_err(fail)? else {
             return Err(Failure::file(path, "another process is writing to this file"));
         };
+        // A device or a pipe has no lines that could be continued, and may have no end.
+        if let Err(error) = files::open_regular(path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(fail(error));
+        }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(fail)?;
@@ -247,12 +260,15 @@ fn read_lines(
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        let read = reader.read_until(b'\n', &mut line);
+        let read = (&mut reader).take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut line);
         let bytes = read.map_err(|error| Failure::file(path, error))? as u64;
-        if bytes == 0 || line.last() != Some(&b'\n') {
+        let is_cut = line.last() != Some(&b'\n');
+        let may_be_ours = LINE_START.starts_with(&line) || line.starts_with(LINE_START);
+        if is_cut && may_be_ours && line.len() < MAX_LINE_BYTES {
             break;
         }
         let is_ours = match serde_json::from_slice::<Head>(&line) {
+            _ if is_cut => false,
             Ok(head) => {
                 let place = Place { start: end, bytes };
                 each(head, place)?

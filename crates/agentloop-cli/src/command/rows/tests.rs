@@ -161,3 +161,34 @@ fn two_processes_cannot_write_the_same_file() {
     assert!(message(second).contains("another process"));
     drop(first);
 }
+
+#[test]
+fn a_file_that_is_not_of_this_command_is_never_shortened() {
+    for text in ["a note without an end", "{\"inde", "{\"index\":7,\"hash\""] {
+        let file = File::new(text);
+        let opened = open(&file, true, false);
+        let is_ours = text.starts_with('{');
+        assert_eq!(opened.is_ok(), is_ours, "{text}");
+        drop(opened);
+        assert_eq!(file.text(), if is_ours { "" } else { text });
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn results_are_not_written_to_what_has_no_end() {
+    let folder = Folder::new();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in ["full", "zero"] {
+        std::os::unix::fs::symlink(format!("/dev/{path}"), folder.path().join(path)).unwrap();
+    }
+    for name in ["pipe", "full", "zero", ""] {
+        for resume in [false, true] {
+            let opened =
+                Results::to_file(&folder.path().join(name), resume, false, &mut |_| Ok(true));
+            let error = format!("{:?}", opened.unwrap_err());
+            assert!(error.contains("not a regular file") || error.contains("directory"), "{error}");
+        }
+    }
+}
