@@ -38,6 +38,7 @@ mod template;
 mod time;
 mod trust;
 mod user_config;
+mod walk;
 
 use std::process::ExitCode;
 

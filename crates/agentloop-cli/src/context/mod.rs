@@ -6,7 +6,7 @@ mod html;
 mod inline;
 pub(crate) mod page;
 mod size;
-mod walk;
+mod sources;
 
 pub(crate) use self::html::run_if_asked as convert_page;
 
@@ -114,8 +114,8 @@ impl Context {
         let path = Path::new(source);
         let about = match std::fs::metadata(path) {
             Ok(about) => about,
-            Err(_) if walk::is_pattern(source) => {
-                let found = walk::files_of_pattern(source)?;
+            Err(_) if sources::is_pattern(source) => {
+                let found = sources::files_of_pattern(source)?;
                 if found.is_empty() {
                     return Err(Failure::input_with_hint(
                         format!("{source}: no file matches this pattern"),
@@ -127,7 +127,7 @@ impl Context {
             Err(error) => return Err(Failure::file(path, error)),
         };
         if about.is_dir() {
-            let found = walk::files_of_folder(path)?;
+            let found = sources::files_of_folder(path)?;
             let before = self.items.len();
             self.add_files(&found)?;
             return if self.items.len() > before {

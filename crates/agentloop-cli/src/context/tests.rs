@@ -120,6 +120,13 @@ fn a_folder_does_not_follow_symbolic_links() {
 
 #[cfg(unix)]
 #[test]
-fn an_endless_file_is_refused() {
-    assert!(message(read("/dev/zero")).contains("larger than the limit of 67108864 bytes"));
+fn an_endless_file_and_a_pipe_are_refused() {
+    assert!(message(read("/dev/zero")).contains("not a regular file"));
+    let folder = Folder::new();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(message(read(&pipe)).contains("not a regular file"));
+    // The names of a folder are a stranger's: what they lead to is not waited for.
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join(".gitignore")).unwrap();
+    assert!(message(read(folder.path())).contains(".gitignore: it is a pipe or a device"));
 }

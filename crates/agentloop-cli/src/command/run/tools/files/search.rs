@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::io::Read as _;
+use std::path::Path;
 
 use agentloop::agent::{Policy, Tool, ToolError};
-use ignore::WalkBuilder;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Root, run_blocking};
+use crate::walk::Walk;
 
 /// The most lines of a result.
 const MAX_FOUND: usize = 200;
@@ -67,21 +68,23 @@ pub(super) fn find(root: &Root, search: &Search) -> Result<String, ToolError> {
     let wanted = if search.ignore_case { search.text.to_lowercase() } else { search.text.clone() };
     let mut found = Vec::new();
     let mut bytes_left = MAX_TOTAL_BYTES;
-    let walk = WalkBuilder::new(&place)
-        .follow_links(false)
-        .require_git(false)
-        .sort_by_file_name(Ord::cmp)
-        .build();
-    for (visited, entry) in walk.flatten().enumerate() {
-        if visited >= MAX_ENTRIES || bytes_left == 0 {
+    let files =
+        Walk::new(&place, MAX_ENTRIES).map_err(|error| ToolError::new(error.to_string()))?;
+    let within = |path: &Path| path.strip_prefix(&root.0).unwrap_or(path).display().to_string();
+    for file in files {
+        if bytes_left == 0 {
             found.push("[the folder is too large; search a smaller one]".to_owned());
             break;
         }
-        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-            continue;
-        }
-        let Some(text) = read_text(entry.path(), &mut bytes_left) else { continue };
-        let name = entry.path().strip_prefix(&root.0).unwrap_or(entry.path()).display().to_string();
+        let path = match file {
+            Ok(path) => path,
+            Err(error) => {
+                found.push(format!("[not searched: {error}]"));
+                continue;
+            }
+        };
+        let Some(text) = read_text(&path, &mut bytes_left) else { continue };
+        let name = within(&path);
         for (number, line) in text.lines().enumerate() {
             let is_match = if search.ignore_case {
                 line.to_lowercase().contains(&wanted)
@@ -108,7 +111,7 @@ pub(super) fn find(root: &Root, search: &Search) -> Result<String, ToolError> {
 }
 
 /// Returns the text of a file; `None` if it is not text or too large.
-fn read_text(path: &std::path::Path, bytes_left: &mut u64) -> Option<String> {
+fn read_text(path: &Path, bytes_left: &mut u64) -> Option<String> {
     let file = File::open(path).ok()?;
     let limit = MAX_FILE_BYTES.min(*bytes_left);
     let mut bytes = Vec::new();
