@@ -1,13 +1,14 @@
 //! Private files: readable by their owner only, written atomically, and locked while a process uses them.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentloop::internal::files::parent_folder;
 pub(crate) use agentloop::internal::files::{
-    Replacement, append_suffix, create, create_folder, replace,
+    Replacement, append_suffix, create, create_folder, open_regular, read_regular,
+    read_regular_text, replace,
 };
 
 use crate::failure::Failure;
@@ -52,16 +53,14 @@ pub(crate) fn write_output(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Reads a file that may be a pipe, and refuses one that is larger than `limit`.
+/// Reads a regular file, and refuses one that is larger than `limit`.
 pub(crate) fn read_at_most(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
-    let fail = |error: io::Error| Failure::file(path, error);
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(fail)?;
-    file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(fail)?;
-    if bytes.len() > limit {
-        return Err(Failure::file(path, format!("larger than the limit of {limit} bytes")));
-    }
-    Ok(bytes)
+    read_regular(path, limit).map_err(|error| Failure::file(path, error))
+}
+
+/// Reads a regular file of text, and refuses one that is larger than `limit`.
+pub(crate) fn read_text_at_most(path: &Path, limit: usize) -> Result<String, Failure> {
+    read_regular_text(path, limit).map_err(|error| Failure::file(path, error))
 }
 
 /// Returns whether the file belongs to this user or to root, and others have none of these permissions.

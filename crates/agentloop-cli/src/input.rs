@@ -10,19 +10,12 @@ use crate::notes::Notes;
 /// How long to wait for the end of stdin before a note reports the wait.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The most bytes of text that are read from stdin. No model reads a tenth of it.
+const MAX_TEXT_BYTES: usize = 64 << 20;
+
 /// Returns whether stdin is a pipe or a file, not a terminal.
 fn is_piped() -> bool {
     !io::stdin().is_terminal()
-}
-
-/// Reads all bytes of stdin.
-pub(crate) fn read_bytes() -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    io::stdin()
-        .lock()
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::input(format!("cannot read stdin: {error}")))?;
-    Ok(bytes)
 }
 
 /// Reads all bytes of stdin, and refuses more than `limit`.
@@ -40,7 +33,7 @@ pub(crate) fn read_at_most(limit: usize) -> Result<Vec<u8>, Failure> {
 
 /// Reads all text of stdin.
 pub(crate) fn read_text() -> Result<String, Failure> {
-    String::from_utf8(read_bytes()?).map_err(|error| {
+    String::from_utf8(read_at_most(MAX_TEXT_BYTES)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::input_with_hint(
             format!("stdin is not UTF-8 text: invalid byte at offset {at}"),

@@ -4,7 +4,6 @@
 //! of their own, and a machine without a desktop has none.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +40,7 @@ impl StoredKeys {
 
     fn read(path: &Path) -> Result<Self, String> {
         let fail = |why: &str| format!("{}: {why}, so no stored key is used", path.display());
-        let file = match File::open(path) {
+        let file = match files::open_regular(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self::default());

@@ -3,15 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use agentloop::limits::MAX_CONFIG_FILE_BYTES;
 use agentloop::{ConfigReader, ErrorKind};
 use toml_edit::{DocumentMut, Item, value};
 
 use crate::failure::Failure;
-use crate::files;
+use crate::files::{self, read_regular_text};
 use crate::setup::Setup;
-
-/// The largest configuration file that is changed, in bytes.
-const MAX_BYTES: u64 = 4 << 20;
 
 /// Returns a file in the user's configuration folder.
 pub(crate) fn user_path(name: &str) -> Option<PathBuf> {
@@ -67,14 +65,10 @@ fn with_default_model(text: &str, model: &str) -> Result<String, String> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    match fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),
-        Ok(about) if about.len() > MAX_BYTES => {
-            return Err(Failure::file(path, format!("the file is larger than {MAX_BYTES} bytes")));
-        }
-        _ => {}
+    match read_regular_text(path, MAX_CONFIG_FILE_BYTES) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        read => read.map_err(|error| Failure::file(path, error)),
     }
-    fs::read_to_string(path).map_err(|error| Failure::file(path, error))
 }
 
 /// Writes a configuration file atomically. A symbolic link stays, and the file keeps its permissions.

@@ -1,5 +1,7 @@
 //! Scripted responses.
 
+use agentloop::internal::files::read_regular_text;
+use agentloop::limits::MAX_CONFIG_FILE_BYTES;
 use agentloop::{
     Error, ErrorKind, FinishReason, ResponsePart, Result, TextPart, ToolCallPart, Usage,
 };
@@ -219,7 +221,7 @@ impl Script {
     /// Returns an error of the kind [`ErrorKind::Config`] if the file cannot be read or is not a script.
     pub fn from_file(path: impl AsRef<std::path::Path>) -> Result<Self> {
         let path = path.as_ref();
-        let json = std::fs::read_to_string(path).map_err(|error| {
+        let json = read_regular_text(path, MAX_CONFIG_FILE_BYTES).map_err(|error| {
             let message = format!("cannot read the script {}: {error}", path.display());
             Error::new(ErrorKind::Config, message).with_source(error)
         })?;

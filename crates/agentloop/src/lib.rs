@@ -123,6 +123,7 @@ mod processes;
 mod programs;
 pub mod protocol;
 pub mod provider;
+mod regular_file;
 mod schema;
 mod secret;
 #[cfg(feature = "config")]
@@ -218,6 +219,7 @@ pub mod internal {
         pub use crate::private_file::{
             Replacement, append_suffix, create, create_folder, options, parent_folder, replace,
         };
+        pub use crate::regular_file::{open_regular, read_regular, read_regular_text};
     }
 }
 

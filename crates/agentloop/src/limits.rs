@@ -60,7 +60,10 @@ pub const DEFAULT_TOKEN_LIFETIME: Duration = Duration::from_secs(600);
 pub const MAX_TOKEN_BYTES: usize = 32 << 10;
 
 /// The largest file with credentials or profiles, in bytes.
-pub const MAX_CREDENTIAL_FILE_BYTES: u64 = 1 << 20;
+pub const MAX_CREDENTIAL_FILE_BYTES: usize = 1 << 20;
+
+/// The largest file with configuration, models, scripts or certificates, in bytes.
+pub const MAX_CONFIG_FILE_BYTES: usize = 4 << 20;
 
 /// How many profiles of Amazon Web Services can be the source of one another.
 pub const MAX_PROFILE_CHAIN: usize = 8;

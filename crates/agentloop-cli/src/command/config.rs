@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use agentloop::limits::MAX_CONFIG_FILE_BYTES;
 use agentloop::{ConfigReader, inspect};
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, TableLike};
 
 use crate::failure::Failure;
+use crate::files::read_text_at_most;
 use crate::output::Output;
 use crate::setup::{Setup, UsedFile};
 use crate::table::Table;
@@ -144,7 +146,7 @@ fn collect_rows(setup: &Setup) -> Result<Vec<Row>, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| Failure::file(path, error))
+    read_text_at_most(path, MAX_CONFIG_FILE_BYTES)
 }
 
 /// Collects the settings of a table, with dotted names.

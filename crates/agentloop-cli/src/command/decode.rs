@@ -3,6 +3,7 @@
 use std::io;
 
 use agentloop::inspect::{self, DecodeOptions, HttpResponse};
+use agentloop::limits::MAX_RESPONSE_BYTES;
 use agentloop::{AgentLoop, ChatStreamEvent, ErrorKind, Protocol};
 use http::{HeaderName, HeaderValue};
 use serde::Serialize;
@@ -91,7 +92,7 @@ fn read_input(args: Args) -> Result<(DecodeOptions, HttpResponse), Failure> {
     options.protocol = args.protocol;
     options.model = args.model;
     options.stream = args.stream;
-    let mut response = HttpResponse::new(input::read_bytes()?);
+    let mut response = HttpResponse::new(input::read_at_most(MAX_RESPONSE_BYTES)?);
     response.status = args.status;
     for (name, value) in args.headers {
         response.headers.append(name, value);

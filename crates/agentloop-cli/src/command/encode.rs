@@ -1,5 +1,6 @@
 //! `agentloop encode`: prints the HTTP request that would be sent.
 
+use agentloop::limits::MAX_SAVED_BYTES;
 use agentloop::{ChatRequest, EmbedRequest, Protocol, inspect};
 use serde::de::DeserializeOwned;
 
@@ -29,7 +30,7 @@ const EMBED: &str =
     r#"an example: {"model":"openai/text-embedding-3-small","input":["one","two"]}"#;
 
 pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
-    let json = input::read_bytes()?;
+    let json = input::read_at_most(MAX_SAVED_BYTES)?;
     let encoded = if args.embed {
         let request: EmbedRequest = parse_request(&json, "an EmbedRequest", EMBED)?;
         inspect::encode_embed(&setup.build_client()?, &request)

@@ -1,16 +1,16 @@
 //! The folder with the user's templates.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::PathBuf;
 
 use super::Template;
 use crate::failure::Failure;
+use crate::files::read_regular_text;
 use crate::printable;
 use crate::user_config::user_path;
 
 /// The largest template, in bytes.
-const MAX_BYTES: u64 = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// The most templates that are listed.
 const MAX_TEMPLATES: usize = 1_000;
@@ -36,20 +36,13 @@ pub(crate) fn find(name: &str) -> Result<Template, Failure> {
         )
     })?;
     let path = folder.join(format!("{name}.md"));
-    let file = match fs::File::open(&path) {
-        Ok(file) => file,
+    match read_regular_text(&path, MAX_BYTES) {
+        Ok(text) => Template::parse(name, &path, &text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(describe_unknown(name, &path));
+            Err(describe_unknown(name, &path))
         }
-        Err(error) => return Err(Failure::file(&path, error)),
-    };
-    let mut text = String::new();
-    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| Failure::file(&path, error))?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(Failure::file(&path, format!("larger than the limit of {MAX_BYTES} bytes")));
+        Err(error) => Err(Failure::file(&path, error)),
     }
-    Template::parse(name, &path, &text)
 }
 
 /// Returns the names of all templates, sorted.

@@ -10,17 +10,19 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use agentloop::limits::MAX_CONFIG_FILE_BYTES;
 use agentloop::{ConfigReader, RestrictedSetting};
 use ring::digest::{SHA256, digest};
 
 pub(crate) use self::store::{Store, Verdict};
 use crate::failure::Failure;
+use crate::files;
 use crate::notes::Notes;
 use crate::printable;
 use crate::prompt::Prompt;
 
 /// The largest configuration file that is read, in bytes.
-const MAX_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = MAX_CONFIG_FILE_BYTES as u64;
 
 /// A configuration file. It is read once, so the text that is hashed is the text that is used.
 #[derive(Debug)]
@@ -39,7 +41,7 @@ impl Candidate {
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let fail = |error: std::io::Error| Failure::file(path, error);
         let canonical = path.canonicalize().map_err(fail)?;
-        let file = File::open(&canonical).map_err(fail)?;
+        let file = files::open_regular(&canonical).map_err(fail)?;
         let obstacle = find_obstacle(&file).map_err(fail)?;
         let mut text = String::new();
         file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(fail)?;

@@ -1,7 +1,6 @@
 //! The user's decisions about configuration files, stored in `agentloop/trusted.json` in the user's state folder.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +52,7 @@ impl Store {
     fn read(path: &Path) -> Result<Self, String> {
         let fail =
             |why: &str| format!("{}: {why}, so no configuration file is trusted", path.display());
-        let file = match File::open(path) {
+        let file = match files::open_regular(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self::default());

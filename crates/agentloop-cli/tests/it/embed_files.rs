@@ -210,7 +210,7 @@ fn hostile_input_is_refused_before_anything_is_sent() {
         ("wrong.jsonl", "line 2: neither a JSON object nor a JSON string"),
         ("open.csv", "longer than the limit"),
         ("empty.txt", "there is no text to embed"),
-        (".", "not a file"),
+        (".", "is a directory"),
     ] {
         let run = embed(&folder, &["-m", "sim/vectors", "-i", name, "-o", "out.jsonl"]);
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{name}: {run}");

@@ -190,7 +190,7 @@ fn a_state_file_that_is_not_a_regular_file_is_refused_without_waiting() {
     let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
     assert!(made.success());
     for args in [&["batches", "status", "out.jsonl"][..], &["batches", "fetch", "out.jsonl"]] {
-        lab.run(args).fails(2, "it is not a regular file");
+        lab.run(args).fails(2, "not a regular file");
     }
     lab.batch(&["--resume"]).exits(2);
 }

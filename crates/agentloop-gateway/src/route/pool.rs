@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use agentloop::internal::files::read_regular_text;
 use agentloop::internal::lock;
+use agentloop::limits::MAX_CREDENTIAL_FILE_BYTES;
 use agentloop::{AgentLoop, Error, ErrorKind, GatewayConfig, Result, Target};
 use tokio::time::Instant;
 
@@ -135,7 +137,7 @@ impl Pools {
                 slots.push((label, key));
             }
             for path in table.files() {
-                let key = std::fs::read_to_string(&path)
+                let key = read_regular_text(&path, MAX_CREDENTIAL_FILE_BYTES)
                     .map_err(|error| wrong(format!("{}: {error}", path.display())))?;
                 slots.push((path.display().to_string(), key));
             }

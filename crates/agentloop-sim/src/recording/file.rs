@@ -1,8 +1,8 @@
 //! The file of a recording.
 
-use std::io::Read as _;
 use std::path::Path;
 
+use agentloop::internal::files::read_regular;
 use agentloop::{Error, ErrorKind, Result};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -105,20 +105,8 @@ pub(super) fn read(path: &Path) -> Result<Vec<Exchange>> {
             "set {RECORD_VARIABLE}=1 to record it, with the keys of the providers"
         ))
     };
-    let unopened =
-        |error: std::io::Error| failed(format!("the recording cannot be opened: {error}"));
-    // Opening a pipe would wait for its other end.
-    if !std::fs::metadata(path).map_err(unopened)?.is_file() {
-        return Err(failed("it is not a file".to_owned()));
-    }
-    let file = std::fs::File::open(path).map_err(unopened)?;
-    let mut bytes = Vec::new();
-    file.take(MAX_RECORDING_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| failed(format!("the recording cannot be read: {error}")))?;
-    if bytes.len() as u64 > MAX_RECORDING_BYTES {
-        return Err(failed(format!("it has more than {MAX_RECORDING_BYTES} bytes")));
-    }
+    let unread = |error: std::io::Error| failed(format!("the recording cannot be read: {error}"));
+    let bytes = read_regular(path, MAX_RECORDING_BYTES).map_err(unread)?;
     let file: File<Vec<Exchange>> = serde_json::from_slice(&bytes)
         .map_err(|error| failed(format!("it is not a recording: {error}")))?;
     if file.agentloop_recording != VERSION {
@@ -144,7 +132,7 @@ pub(super) fn write(path: &Path, exchanges: &[Exchange]) -> Result<()> {
     let file = File { agentloop_recording: VERSION, exchanges };
     let mut text = serde_json::to_string_pretty(&file).map_err(|error| failed(&error))?;
     text.push('\n');
-    if text.len() as u64 > MAX_RECORDING_BYTES {
+    if text.len() > MAX_RECORDING_BYTES {
         return Err(failed(&format!("it would have more than {MAX_RECORDING_BYTES} bytes")));
     }
     agentloop::internal::files::replace(path, text.as_bytes()).map_err(|error| failed(&error))

@@ -27,7 +27,7 @@ use self::mask::Secrets;
 pub const RECORD_VARIABLE: &str = "AGENTLOOP_RECORD";
 
 /// The largest file that is read, in bytes.
-pub const MAX_RECORDING_BYTES: u64 = 256 << 20;
+pub const MAX_RECORDING_BYTES: usize = 256 << 20;
 
 /// The most requests of one recording.
 pub const MAX_EXCHANGES: usize = 10_000;

@@ -33,6 +33,7 @@ pub use trust::RestrictedSetting;
 use self::tools::{FetchPageTable, GroupTable, McpTable, ProgramTable, ToolTables};
 use crate::chat::{Modality, Protocol};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_CONFIG_FILE_BYTES;
 use crate::media::{Download, MediaOptions};
 use crate::middleware::tables::{
     CacheTable, CostTable, FallbackTable, LimitsTable, LogTable, RetryTable,
@@ -41,6 +42,7 @@ use crate::middleware::{Cache, Costs, Fallback, Limits, Logger, Retry};
 use crate::models::{self, ModelCatalog, ModelData};
 use crate::provider::credential::WrittenSource;
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, restrict};
+use crate::regular_file::read_regular_text;
 use crate::settings::Document;
 use crate::timeouts::{self, Timeouts};
 
@@ -320,7 +322,7 @@ impl Config {
         let named = |error: &dyn std::fmt::Display| {
             Error::new(ErrorKind::Config, format!("{}: {error}", path.display()))
         };
-        let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
+        let text = read_regular_text(path, MAX_CONFIG_FILE_BYTES).map_err(|error| named(&error))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let read = ConfigReader::new().trusted(&text, folder).and_then(ConfigReader::finish);
         read.map(|(config, _)| config)

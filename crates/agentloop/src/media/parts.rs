@@ -1,7 +1,5 @@
 //! Parts from files, bytes and URLs.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use base64::Engine;
@@ -11,6 +9,7 @@ use crate::chat::{AudioInput, ContentPart, FileInput, MediaFile, MediaUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_FILE_BYTES;
 use crate::media::{DataUrl, MediaKind, audio_format, settle};
+use crate::regular_file::read_regular;
 
 /// Every part has the JSON form of its kind: bytes become a data URL or base64, with the media type that is detected
 /// from the bytes or the name. If neither determines it, that is an error, never a guess.
@@ -189,20 +188,10 @@ fn read(path: &Path, kind: MediaKind) -> Result<(Vec<u8>, String)> {
 
 fn content(path: &Path) -> Result<Vec<u8>> {
     let wrong = |what: String| Error::new(ErrorKind::InvalidRequest, what);
-    let failed = |error: std::io::Error| wrong(error.to_string());
-    // Looked at before it is opened: opening a pipe could wait for ever.
-    if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(wrong("it is not a file".to_owned()));
-    }
-    let mut bytes = Vec::new();
-    let most = MAX_FILE_BYTES as u64 + 1;
-    File::open(path).map_err(failed)?.take(most).read_to_end(&mut bytes).map_err(failed)?;
-    match bytes.len() {
-        0 => Err(wrong("it is empty".to_owned())),
-        1..=MAX_FILE_BYTES => Ok(bytes),
-        _ => Err(Error::new(
-            ErrorKind::TooLarge,
-            format!("it is larger than {MAX_FILE_BYTES} bytes"),
-        )),
-    }
+    let failed = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::FileTooLarge => Error::new(ErrorKind::TooLarge, error.to_string()),
+        _ => wrong(error.to_string()),
+    };
+    let bytes = read_regular(path, MAX_FILE_BYTES).map_err(failed)?;
+    if bytes.is_empty() { Err(wrong("it is empty".to_owned())) } else { Ok(bytes) }
 }

@@ -1,7 +1,5 @@
 //! Files that a provider stores.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -11,6 +9,7 @@ use super::{mime_of_bytes, mime_of_name};
 use crate::chat::{ContentPart, FileInput};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_UPLOAD_BYTES;
+use crate::regular_file::read_regular;
 
 /// A file that a provider stores.
 ///
@@ -136,10 +135,7 @@ impl FileUpload {
             let message = format!("cannot read {}: {error}", path.display());
             Error::new(ErrorKind::InvalidRequest, message).with_source(error)
         };
-        let mut content = Vec::new();
-        let file = File::open(path).map_err(failed)?;
-        // One byte more than allowed shows that the file is too large, also if it grows while it is read.
-        file.take(MAX_UPLOAD_BYTES as u64 + 1).read_to_end(&mut content).map_err(failed)?;
+        let content = read_regular(path, MAX_UPLOAD_BYTES).map_err(failed)?;
         let name = path.file_name().map_or_else(|| "file".into(), |name| name.to_string_lossy());
         let upload = Self::new(name, content);
         upload.check_size()?;

@@ -11,7 +11,9 @@ use super::name::{Additions, Form, forms, may_be_profile};
 use super::price;
 use super::{DataFile, Date, Hints, ModelData, ModelRestrictions, Source};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_CONFIG_FILE_BYTES;
 use crate::memo::{Memo, Pair};
+use crate::regular_file::read_regular_text;
 #[cfg(feature = "config")]
 use crate::settings::Document;
 
@@ -85,7 +87,7 @@ impl ModelCatalog {
         let named = |error: &dyn fmt::Display| {
             Error::new(ErrorKind::Config, format!("{}: {error}", path.display()))
         };
-        let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
+        let text = read_regular_text(path, MAX_CONFIG_FILE_BYTES).map_err(|error| named(&error))?;
         Self::parse(text).map_err(|error| named(&error.message()))
     }
 

@@ -8,7 +8,9 @@ use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_CREDENTIAL_FILE_BYTES;
 use crate::provider::Provider;
+use crate::regular_file::read_regular_text;
 use crate::secret::Secret;
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -198,7 +200,7 @@ impl KeySource {
                 Some(key) => Some(owned(key)),
                 None => return Err(missing(provider, variables)),
             },
-            Self::File(path) => match std::fs::read_to_string(path) {
+            Self::File(path) => match read_regular_text(path, MAX_CREDENTIAL_FILE_BYTES) {
                 Ok(text) if text.trim().is_empty() => {
                     return Err(Error::new(
                         ErrorKind::MissingKey,

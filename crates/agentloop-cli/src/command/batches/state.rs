@@ -1,7 +1,5 @@
 //! The state of a batch at a provider, in a file beside its output.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use agentloop::Batch;
@@ -14,7 +12,7 @@ use crate::files;
 const SUFFIX: &str = ".batch";
 
 /// The largest state file, in bytes.
-const MAX_STATE_BYTES: u64 = 256 << 20;
+const MAX_STATE_BYTES: usize = 256 << 20;
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -69,18 +67,7 @@ impl State {
 
     /// Reads a state file.
     pub(in crate::command) fn read(path: &Path) -> Result<Self, Failure> {
-        // Opening a named pipe would wait for its other end.
-        if !path.metadata().map_err(|error| Failure::file(path, error))?.is_file() {
-            return Err(Failure::file(path, "not the state of a batch: it is not a regular file"));
-        }
-        let file = File::open(path).map_err(|error| Failure::file(path, error))?;
-        let mut bytes = Vec::new();
-        file.take(MAX_STATE_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| Failure::file(path, error))?;
-        if bytes.len() as u64 > MAX_STATE_BYTES {
-            return Err(Failure::file(path, format!("it is larger than {MAX_STATE_BYTES} bytes")));
-        }
+        let bytes = files::read_at_most(path, MAX_STATE_BYTES)?;
         let wrong = |why: String| Failure::file(path, format!("not the state of a batch: {why}"));
         let state: Self =
             serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;

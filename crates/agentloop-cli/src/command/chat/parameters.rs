@@ -1,12 +1,14 @@
 //! Options that change what is sent: parameters of the request, fallbacks, retries and timeouts.
 
+use std::path::Path;
 use std::time::Duration;
 
-use agentloop::limits::MAX_TIMEOUT;
+use agentloop::limits::{MAX_CONFIG_FILE_BYTES, MAX_TIMEOUT};
 use agentloop::{CacheMode, ChatRequest, Effort, OutputStrategy, Protocol};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
+use crate::files;
 use crate::setup::Setup;
 
 /// Options that change what is sent.
@@ -105,7 +107,8 @@ pub(in crate::command) fn parse_schema(text: &str) -> Result<Value, String> {
     let json = if text.trim_start().starts_with('{') {
         text.to_owned()
     } else {
-        std::fs::read_to_string(text).map_err(|error| format!("cannot read the file: {error}"))?
+        files::read_regular_text(Path::new(text), MAX_CONFIG_FILE_BYTES)
+            .map_err(|error| format!("cannot read the file: {error}"))?
     };
     serde_json::from_str(&json).map_err(|error| format!("the schema is not JSON: {error}"))
 }

@@ -155,7 +155,7 @@ impl Args {
         let Some(path) = self.request.as_deref() else { return Ok(ChatRequest::default()) };
         let name = if path == Path::new("-") { "stdin".into() } else { path.to_string_lossy() };
         let bytes = if path == Path::new("-") {
-            input::read_bytes()?
+            input::read_at_most(MAX_SAVED_BYTES)?
         } else {
             files::read_at_most(path, MAX_SAVED_BYTES)?
         };

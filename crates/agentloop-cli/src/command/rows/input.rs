@@ -1,7 +1,6 @@
 //! Reads rows: JSON lines, CSV or lines of text.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -10,7 +9,7 @@ use clap::ValueEnum;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
-use crate::input;
+use crate::{files, input};
 
 /// The longest line or record, in bytes.
 const MAX_ROW_BYTES: u64 = 16 << 20;
@@ -76,10 +75,7 @@ impl Source {
             let bytes = input::read_at_most(MAX_STDIN_BYTES)?;
             return Ok(Self::of_stdin(bytes, format.unwrap_or(Format::Text)));
         }
-        let about = std::fs::metadata(path).map_err(|error| Failure::file(path, error))?;
-        if !about.is_file() {
-            return Err(Failure::file(path, "not a file"));
-        }
+        files::open_regular(path).map_err(|error| Failure::file(path, error))?;
         Ok(Self {
             name: path.display().to_string(),
             format: format.unwrap_or_else(|| Format::of_path(path)),
@@ -117,7 +113,7 @@ impl Source {
     pub(in crate::command) fn rows(&self) -> Result<Rows<'_>, Failure> {
         let reader: Box<dyn BufRead + '_> = match &self.from {
             From::File(path) => {
-                let file = File::open(path).map_err(|error| Failure::file(path, error))?;
+                let file = files::open_regular(path).map_err(|error| Failure::file(path, error))?;
                 Box::new(BufReader::with_capacity(1 << 16, file))
             }
             From::Bytes(bytes) => Box::new(Cursor::new(&bytes[..])),

@@ -1,7 +1,7 @@
 //! Saves runs and conversations in files, and reads them.
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use agentloop::agent::{Saved, Suspended};
@@ -38,16 +38,7 @@ impl Stored {
 
     fn read_file(path: &Path) -> Result<Self, Failure> {
         let fail = |why: String| Failure::file(path, why);
-        let file = fs::File::open(path).map_err(|error| fail(error.to_string()))?;
-        // The size is checked before reading, and limited while reading, because the file may grow.
-        let most = u64::try_from(MAX_SAVED_BYTES).unwrap_or(u64::MAX);
-        let mut text = String::new();
-        if file.metadata().is_ok_and(|about| about.len() <= most) {
-            let read = file.take(most.saturating_add(1)).read_to_string(&mut text);
-            read.map_err(|error| fail(error.to_string()))?;
-        } else {
-            return Err(fail(format!("the file is larger than the limit of {most} bytes")));
-        }
+        let text = files::read_text_at_most(path, MAX_SAVED_BYTES)?;
         match Saved::from_json(&text) {
             Ok(Saved::Run(run)) => Ok(Self::Run(run)),
             Ok(Saved::Conversation(conversation)) => Ok(Self::Conversation(conversation)),
@@ -152,10 +143,8 @@ impl LockedFiles {
 type Digest = [u8; 32];
 
 fn digest_file(path: &Path) -> Option<Digest> {
-    let file = fs::File::open(path).ok()?;
-    let mut bytes = Vec::new();
     // What is larger was not written by --save.
-    file.take(MAX_SAVED_BYTES as u64 + 1).read_to_end(&mut bytes).ok()?;
+    let bytes = files::read_regular(path, MAX_SAVED_BYTES).ok()?;
     digest(&SHA256, &bytes).as_ref().try_into().ok()
 }
 

@@ -10,6 +10,7 @@ use agentloop_gateway::{Accounts, KeyRecord, State, Store, new_key};
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::files;
 use crate::notes::Notes;
 use crate::store;
 
@@ -20,7 +21,7 @@ const FILE: &str = "gateway-keys.json";
 const IMPORTED: &str = "gateway-keys.json.imported";
 
 /// The largest such file that is read, in bytes.
-const MAX_FILE_BYTES: u64 = 1 << 20;
+const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// The name of the key that the first start creates.
 const NAME: &str = "first";
@@ -113,12 +114,8 @@ fn record(name: String, sha256: String) -> KeyRecord {
 }
 
 fn read(path: &Path) -> io::Result<Option<KeyFile>> {
-    let text = match std::fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Ok(metadata) if metadata.len() > MAX_FILE_BYTES => {
-            return Err(io::Error::other("the file is too large"));
-        }
-        _ => std::fs::read_to_string(path)?,
-    };
-    Ok(Some(serde_json::from_str(&text)?))
+    match files::read_regular(path, MAX_FILE_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => Ok(Some(serde_json::from_slice(&read?)?)),
+    }
 }

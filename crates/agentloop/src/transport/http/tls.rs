@@ -1,6 +1,7 @@
 //! TLS and the trusted certificates.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use rustls::pki_types::pem::PemObject;
@@ -12,6 +13,8 @@ use super::fault;
 use super::io::Io;
 use super::origin::Origin;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_CONFIG_FILE_BYTES;
+use crate::regular_file::read_regular;
 
 /// The variable that names a file of further trusted certificates, in PEM.
 const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
@@ -106,7 +109,7 @@ fn certificates_of_environment() -> Result<Vec<CertificateDer<'static>>> {
         return Ok(Vec::new());
     };
     let what = format!("the file {} of {CERTIFICATE_FILE}", path.display());
-    let pem = std::fs::read(&path).map_err(|error| {
+    let pem = read_regular(Path::new(&path), MAX_CONFIG_FILE_BYTES).map_err(|error| {
         Error::new(ErrorKind::Config, format!("{what} cannot be read: {error}")).with_source(error)
     })?;
     certificates(&pem, &what)
