@@ -328,7 +328,7 @@ async fn a_broken_file_is_an_error_that_shows_none_of_its_secrets() {
             .await
             .unwrap_err()
             .message()
-            .contains("not a file")
+            .contains("is a directory")
     );
 }
 

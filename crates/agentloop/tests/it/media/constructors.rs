@@ -77,7 +77,7 @@ fn a_path_that_cannot_be_read_is_named_with_the_reason() {
     let folder = Folder::new();
     for (path, reason) in [
         (PathBuf::from("/nowhere/at/all.png"), "No such file"),
-        (std::env::temp_dir(), "it is not a file"),
+        (std::env::temp_dir(), "is a directory"),
         (folder.write("empty.png", b""), "it is empty"),
     ] {
         let error = ContentPart::image_path(&path).unwrap_err();

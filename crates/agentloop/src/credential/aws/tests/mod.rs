@@ -401,7 +401,7 @@ async fn a_file_that_is_too_large_or_a_folder_is_an_error() {
     lab.write("credentials", &"#".repeat(2 << 20));
     assert!(lab.sign().await.unwrap_err().message().contains("larger"));
     let lab = Lab::new(&[("AWS_CONFIG_FILE", "/")]);
-    assert!(lab.sign().await.unwrap_err().message().contains("not a file"));
+    assert!(lab.sign().await.unwrap_err().message().contains("is a directory"));
 }
 
 #[test]
