@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentloop::internal::LongWork;
 use agentloop::{AgentLoop, Error, ErrorKind, GatewayConfig, GatewayLedger, Result};
 
 use crate::account::Scope;
@@ -54,6 +55,8 @@ impl State {
         extra: KeyRing,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self> {
+        // Every call is made in the task of a connection.
+        let client = &client.with_long_work(LongWork::InPlace);
         let mut keys = KeyRing::from_config(&config.keys, variable)?;
         keys.extend(extra);
         let teams = read_teams(config)?;

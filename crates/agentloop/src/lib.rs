@@ -104,6 +104,7 @@ mod history;
 pub mod inspect;
 pub mod limits;
 mod lock;
+mod long_work;
 pub mod media;
 mod memo;
 pub mod middleware;
@@ -211,6 +212,7 @@ pub use transport::BoxFuture;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::lock::{lock, read, write};
+    pub use crate::long_work::LongWork;
     #[cfg(any(feature = "bedrock", feature = "entra", feature = "mcp"))]
     pub use crate::processes::{Family, find_program, kill_group};
     pub use crate::secret::echo::Echo;

@@ -84,7 +84,8 @@ pub const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 86_400);
 
 /// How much work reading a response does before control returns to the runtime, in bytes after decompression. Timers, cancellation and
 /// other tasks run then, however fast the bytes arrive. One JSON document (an event, or a complete body) is still decoded in one step;
-/// [`MAX_EVENT_BYTES`] and [`MAX_BODY_BYTES`] bound those.
+/// [`MAX_EVENT_BYTES`] and [`MAX_BODY_BYTES`] bound those. A gateway moves its other tasks to another thread before it reads one that is
+/// larger than this.
 pub const POLL_WORK_BYTES: usize = 256 << 10;
 
 /// The least that one piece of a body or one event counts towards [`POLL_WORK_BYTES`], however small it is.

@@ -15,10 +15,12 @@ mod translate;
 
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use agentloop::internal::LongWork;
 use agentloop::protocol::serve::{Operation, shown_key};
 use agentloop::{Error, ErrorKind, Protocol};
 use bytes::Bytes;
@@ -153,8 +155,14 @@ where
             Begun::Admitted(mut call, protocol) => {
                 match read_body(&call.state, &call.headers, body).await {
                     Ok(body) => {
+                        let bytes = body.len();
                         call.body = body;
-                        run(call).await
+                        // Other tasks of the thread do not wait while a large request is read and converted.
+                        let mut running = pin!(run(call));
+                        poll_fn(|context| {
+                            LongWork::InPlace.run(bytes, || running.as_mut().poll(context))
+                        })
+                        .await
                     }
                     Err(error) => close(refuse(call.record, protocol, error), version),
                 }

@@ -12,6 +12,7 @@ use crate::chat::MediaOptions;
 use crate::config::Config;
 use crate::credential;
 use crate::error::Result;
+use crate::long_work::LongWork;
 use crate::middleware::order::Configured;
 use crate::middleware::{FromFn, Limits, Middleware, Next, Request, Response, Retry};
 use crate::models::ModelCatalog;
@@ -280,6 +281,7 @@ impl AgentLoopBuilder {
             timeouts: self.timeouts,
             models: self.models.unwrap_or_default(),
             prices: Arc::default(),
+            long_work: LongWork::default(),
             fetcher: Arc::new(Fetcher::new(self.media, self.media_transport)),
         }
     }

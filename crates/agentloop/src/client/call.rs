@@ -304,7 +304,9 @@ impl Inner {
         let decoder = ChatDecoder::new(context);
         // An error before the first content gets the name of the model from `open_reply`.
         let model = stream.then_some(target.model.as_str());
-        Box::new(Reply::new(body, reading, decoder, emitter)).with_model(model)
+        Box::new(Reply::new(body, reading, decoder, emitter))
+            .with_model(model)
+            .with_long_work(self.long_work)
     }
 
     pub(crate) async fn count_tokens(&self, request: &ChatRequest) -> Result<u64> {

@@ -143,7 +143,8 @@ impl Inner {
             limit.within(embedding).await.map_err(|error| secrets.hide(error))?;
         let named =
             |error: Error| secrets.hide(error.with_request_id(request_id.clone()).with_began(true));
-        let embedded = codec(provider.protocol).decode_embed(provider, &body).map_err(named)?;
+        let decode = || codec(provider.protocol).decode_embed(provider, &body);
+        let embedded = self.long_work.run(body.len(), decode).map_err(named)?;
         if embedded.vectors.len() != texts.len() {
             let (sent, came) = (texts.len(), embedded.vectors.len());
             let message = format!("the provider returned {came} vectors for {sent} texts");

@@ -11,6 +11,7 @@ use super::limit::{Limit, shorter};
 use super::secrets::RequestSecrets;
 use crate::chat::ExtraHeaders;
 use crate::error::{Error, ErrorKind, Result};
+use crate::long_work::LongWork;
 use crate::protocol::Encoded;
 use crate::provider::{Provider, Target};
 use crate::transport::Body;
@@ -31,12 +32,14 @@ pub(super) struct Exchanged {
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
     pub(super) secrets: RequestSecrets,
+    long_work: LongWork,
 }
 
 impl Exchanged {
     /// Reads the body. The secrets of the request are removed from an error, because a provider may repeat them.
     pub(super) fn read<T>(&self, read: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
-        read(&self.body).map_err(|error| self.secrets.hide(error))
+        let read = self.long_work.run(self.body.len(), || read(&self.body));
+        read.map_err(|error| self.secrets.hide(error))
     }
 }
 
@@ -69,7 +72,7 @@ impl Inner {
             let (response, secrets) = self.open(&target, encoded, place, limit).await?;
             let (head, body) = response.into_parts();
             let body = body.collect(bounds.bytes).await.map_err(|error| secrets.hide(error))?;
-            Ok(Exchanged { headers: head.headers, body, secrets })
+            Ok(Exchanged { headers: head.headers, body, secrets, long_work: self.long_work })
         };
         limit.within(call).await.map_err(named)
     }

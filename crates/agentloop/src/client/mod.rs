@@ -37,6 +37,7 @@ use crate::chat::{ChatRequest, ChatResponse, EmbedRequest, EmbedResponse};
 use crate::credential::Environment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::depth;
+use crate::long_work::LongWork;
 use crate::middleware::{Dispatch, Middleware, Next, Request, Response};
 use crate::models::ModelInfo;
 use crate::models::{ModelCatalog, PriceBook};
@@ -76,6 +77,7 @@ pub(crate) struct Inner {
     /// The prices of the models that were called.
     pub(crate) prices: Arc<PriceBook>,
     pub(crate) fetcher: Arc<Fetcher>,
+    pub(crate) long_work: LongWork,
 }
 
 impl AgentLoop {
@@ -136,6 +138,13 @@ impl AgentLoop {
         let mut inner = Inner::clone(&self.0);
         inner.keys.insert(provider.to_owned(), key.into());
         Ok(Self(Arc::new(inner)))
+    }
+
+    /// Returns a client that reads large responses where `long_work` says. Each of its calls must be made in a task that was spawned.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_long_work(&self, long_work: LongWork) -> Self {
+        Self(Arc::new(Inner { long_work, ..Inner::clone(&self.0) }))
     }
 
     /// Sends a chat request and waits for the complete response.

@@ -14,6 +14,7 @@ use crate::chat::{ChatResponse, ChatStreamEvent};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{EventStreamReader, Guess, Guesser, JsonArrayReader, LineReader, SseReader};
 use crate::limits::{MAX_BODY_BYTES, MAX_BYTES_WITHOUT_EVENT};
+use crate::long_work::LongWork;
 use crate::pace::Pace;
 use crate::protocol::{ChatDecoder, Emitter, Flow, Frame};
 use crate::stream::ended_early;
@@ -119,6 +120,7 @@ pub(crate) struct Reply {
     /// Since when it waits for the next bytes. A body that has already arrived does not need the time.
     waits_since: Option<Instant>,
     total: Option<(Duration, Pin<Box<Sleep>>)>,
+    long_work: LongWork,
 }
 
 #[derive(Debug)]
@@ -153,7 +155,14 @@ impl Reply {
             idle_timer: None,
             waits_since: None,
             total: None,
+            long_work: LongWork::default(),
         }
+    }
+
+    #[inline]
+    pub(crate) fn with_long_work(mut self: Box<Self>, long_work: LongWork) -> Box<Self> {
+        self.long_work = long_work;
+        self
     }
 
     #[inline]
@@ -306,7 +315,7 @@ impl Reply {
                 Guess::List | Guess::Whole | Guess::Line => Reading::Whole(Pieces::default()),
             };
         }
-        let Self { reading, decoder, emitter, .. } = self;
+        let Self { reading, decoder, emitter, long_work, .. } = self;
         if let Reading::Whole(body) = reading {
             if body.bytes().len() + bytes.len() > MAX_BODY_BYTES {
                 return Err(Error::new(
@@ -321,7 +330,8 @@ impl Reply {
             self.rest = bytes.split_off(STEP);
         }
         let before = emitter.progress();
-        let mut take = |frame: Frame<'_>| decoder.frame(&frame, emitter);
+        let mut take =
+            |frame: Frame<'_>| long_work.run(frame.data.len(), || decoder.frame(&frame, emitter));
         let flow = match reading {
             Reading::Stream(reader) => reader.feed(&bytes, &mut take)?,
             Reading::List(reader) => reader.feed(&bytes, &mut take)?,
@@ -353,7 +363,7 @@ impl Reply {
     }
 
     fn end_of_body(&mut self) -> Result<()> {
-        let Self { reading, decoder, emitter, state, .. } = self;
+        let Self { reading, decoder, emitter, state, long_work, .. } = self;
         let done = match reading {
             Reading::Stream(reader) => {
                 let flow = reader.finish(&mut |frame| decoder.frame(&frame, emitter));
@@ -365,8 +375,13 @@ impl Reply {
             }
             Reading::List(reader) => reader.finish().and_then(|()| decoder.finish(emitter)),
             Reading::Frames(reader) => reader.finish().and_then(|()| decoder.finish(emitter)),
-            Reading::Unknown(body, _) => decode_body(body, decoder, emitter),
-            Reading::Whole(body) => decode_body(body.bytes(), decoder, emitter),
+            Reading::Unknown(body, _) => {
+                long_work.run(body.len(), || decode_body(body, decoder, emitter))
+            }
+            Reading::Whole(body) => {
+                let body = body.bytes();
+                long_work.run(body.len(), || decode_body(body, decoder, emitter))
+            }
         };
         // A body that is an error fails the call, even if content precedes the error: the caller has not seen it.
         if done.is_err() && matches!(reading, Reading::Unknown(..) | Reading::Whole(_)) {

@@ -335,7 +335,10 @@ impl Inner {
         let raw = task.include_raw().then(|| raw_parts(&response, secrets));
         let (head, body) = response.into_parts();
         let body = body.collect(MAX_BODY_BYTES).await?;
-        let decoded = protocol::task::decode(&target.provider, task, &head.headers, &body)
+        let decode = || protocol::task::decode(&target.provider, task, &head.headers, &body);
+        let decoded = self
+            .long_work
+            .run(body.len(), decode)
             .map_err(|error| error.with_request_id(request_id.clone()).with_began(true))?;
         let raw = raw.map(|mut raw| {
             raw.push(&body);

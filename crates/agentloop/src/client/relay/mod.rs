@@ -321,7 +321,7 @@ impl Inner {
             .with_request_id(protocol::request_id(&head.headers));
         let model = stream.then_some(target.model.as_str());
         let reply = Reply::new(body, reading, ChatDecoder::new(context), emitter);
-        (Box::new(reply).with_model(model), tap)
+        (Box::new(reply).with_model(model).with_long_work(self.long_work), tap)
     }
 }
 
