@@ -1,5 +1,7 @@
 //! An error as plain data.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{ChatResponse, ErrorKind};
@@ -49,8 +51,8 @@ pub struct ErrorRecord {
     pub causes: Vec<ErrorRecord>,
     /// The provider's body, or its beginning.
     pub raw: Option<String>,
-    /// The part of the response that arrived before a stream failed.
-    pub partial: Option<Box<ChatResponse>>,
+    /// The part of the response that arrived before a stream failed. It is shared with the error that the record was made of.
+    pub partial: Option<Arc<ChatResponse>>,
 }
 
 impl ErrorRecord {

@@ -47,7 +47,8 @@ struct Inner {
     request_id: Option<String>,
     hint: Option<String>,
     raw: Option<String>,
-    partial: Option<Box<ChatResponse>>,
+    /// Shared, because an error is copied on its way, and a response can be large.
+    partial: Option<Arc<ChatResponse>>,
     causes: Vec<Error>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
     /// Whether the provider had started to respond, if that is known.
@@ -207,7 +208,8 @@ impl Error {
             &mut inner.hint,
             &mut inner.raw,
         ];
-        let id = inner.partial.as_mut().and_then(|partial| partial.request_id.as_mut());
+        let id =
+            inner.partial.as_mut().and_then(|partial| Arc::make_mut(partial).request_id.as_mut());
         for text in said.into_iter().flatten().chain([&mut inner.message]).chain(id) {
             secret.remove(text);
         }
@@ -273,7 +275,7 @@ impl Error {
 
     setters! {
         /// Sets the part of the response that arrived.
-        with_partial(self, partial: ChatResponse) => self.0.partial = Some(Box::new(partial));
+        with_partial(self, partial: ChatResponse) => self.0.partial = Some(Arc::new(partial));
 
         /// Sets the errors of the other attempts.
         with_causes(self, causes: Vec<Error>) => self.0.causes = causes;

@@ -73,7 +73,23 @@ impl<'de> Deserialize<'de> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::ChatResponse;
     use crate::error::ErrorKind;
+
+    /// Found with a stream of 200 MB that was cut off: a gateway held four copies of it.
+    #[test]
+    fn the_copies_of_an_error_share_the_partial_response() {
+        let partial = serde_json::from_str(
+            r#"{"id":"r","model":"m","provider":"p","choices":[],"usage":{}}"#,
+        );
+        let error = Error::new(ErrorKind::Connection, "cut off").with_partial(partial.unwrap());
+        let record = ErrorRecord::from(&error);
+        let event = ChatStreamEvent::from(&Error::from(record.clone())).clone();
+        let ChatStreamEvent::Error { error: shown } = &event else { panic!("{event:?}") };
+        let of = |partial: Option<&ChatResponse>| partial.map(std::ptr::from_ref);
+        assert!(error.partial().is_some());
+        assert_eq!(of(shown.partial.as_deref()), of(error.partial()));
+    }
 
     #[test]
     fn a_secret_is_in_no_field_of_the_json() {
