@@ -42,6 +42,10 @@ mod walk;
 
 use std::process::ExitCode;
 
+#[cfg(all(feature = "jemalloc", not(test), any(target_os = "linux", target_os = "macos")))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 use crate::args::{Cli, Command};
 use crate::argv::{Parsed, Refusal};
 use crate::failure::Failure;
