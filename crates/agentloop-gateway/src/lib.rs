@@ -78,7 +78,7 @@ pub use store::{
 #[cfg(feature = "postgres")]
 pub use store::{POSTGRES_CONNECTIONS, POSTGRES_DEADLINE, POSTGRES_REPORT_DEADLINE, PostgresStore};
 pub use stored::{MAX_STORED_BYTES, MAX_STORED_CONVERSATION};
-pub use stream::GatewayBody;
+pub use stream::{GatewayBody, MAX_WAITING_BYTES};
 
 /// A gateway. It is cheap to clone, and clones share everything.
 ///

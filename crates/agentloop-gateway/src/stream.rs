@@ -6,7 +6,7 @@ mod translated;
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use agentloop::protocol::serve::StreamFraming;
@@ -25,8 +25,20 @@ use crate::route::Busy;
 /// A comment that keeps a silent stream alive.
 const COMMENT: &[u8] = b": keep-alive\n\n";
 
+/// The most bytes of one response that the gateway holds for a client that reads slowly or not at all, besides the event that is being
+/// received: what has arrived from the provider, what is decoded, and what waits to be written. Then it reads no more from the provider.
+/// [`MAX_EVENT_BYTES`](agentloop::limits::MAX_EVENT_BYTES) bounds that event. The buffers of the operating system's sockets are not counted.
+pub const MAX_WAITING_BYTES: usize = 2 << 20;
+
+/// The largest part of a body that is passed to hyper at once. hyper takes a part whole, whatever room it has.
+const MAX_FRAME_BYTES: usize = 64 << 10;
+
 /// The body of a response of the gateway.
-pub struct GatewayBody(Inner);
+pub struct GatewayBody {
+    inner: Inner,
+    /// What is left of a piece that is larger than [`MAX_FRAME_BYTES`].
+    rest: Bytes,
+}
 
 enum Inner {
     Whole(Option<Bytes>),
@@ -40,22 +52,26 @@ pub(crate) type Pages = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
 impl GatewayBody {
     /// Creates a body of bytes that are all there.
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
-        Self(Inner::Whole(Some(bytes.into())))
+        Self::of(Inner::Whole(Some(bytes.into())))
     }
 
     /// Creates a body of pieces that are made as the client reads them.
     pub(crate) fn pages(pages: Pages) -> Self {
-        Self(Inner::Pages(pages))
+        Self::of(Inner::Pages(pages))
     }
 
     /// Creates the body of a stream.
     pub(crate) fn stream(streamed: Streamed) -> Self {
-        Self(Inner::Stream(Box::new(streamed)))
+        Self::of(Inner::Stream(Box::new(streamed)))
+    }
+
+    fn of(inner: Inner) -> Self {
+        Self { inner, rest: Bytes::new() }
     }
 
     /// Takes the bytes out; `None` if it is a stream.
     pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
-        match &mut self.0 {
+        match &mut self.inner {
             Inner::Whole(bytes) => Some(bytes.take().unwrap_or_default()),
             Inner::Stream(_) | Inner::Pages(_) => None,
         }
@@ -63,7 +79,7 @@ impl GatewayBody {
 
     /// Leaves out the comments that keep a silent stream alive. Those who read it add their own.
     pub(crate) fn without_keep_alive(mut self) -> Self {
-        if let Inner::Stream(streamed) = &mut self.0 {
+        if let Inner::Stream(streamed) = &mut self.inner {
             streamed.keep_alive = None;
         }
         self
@@ -71,7 +87,7 @@ impl GatewayBody {
 
     /// Returns the next bytes of the body: whole events, if it is a stream.
     pub(crate) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        match &mut self.0 {
+        match &mut self.inner {
             Inner::Whole(bytes) => Poll::Ready(bytes.take().filter(|bytes| !bytes.is_empty())),
             Inner::Stream(streamed) => streamed.poll(context),
             // An export is read by its client only.
@@ -257,24 +273,35 @@ impl Body for GatewayBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        if let Inner::Pages(pages) = &mut self.0 {
-            return pages.as_mut().poll_next(context).map_ok(Frame::data);
+        if self.rest.is_empty() {
+            let piece = match &mut self.inner {
+                Inner::Pages(pages) => ready!(pages.as_mut().poll_next(context)),
+                _ => ready!(self.poll_piece(context)).map(Ok),
+            };
+            match piece {
+                Some(Ok(bytes)) => self.rest = bytes,
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            }
         }
-        self.poll_piece(context).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+        let length = self.rest.len().min(MAX_FRAME_BYTES);
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.0 {
+        let is_last = match &self.inner {
             Inner::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
             Inner::Stream(streamed) => streamed.ended,
             Inner::Pages(_) => false,
-        }
+        };
+        is_last && self.rest.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.inner {
             Inner::Whole(bytes) => {
-                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+                let length = bytes.as_ref().map_or(0, Bytes::len) + self.rest.len();
+                SizeHint::with_exact(length as u64)
             }
             Inner::Stream(_) | Inner::Pages(_) => SizeHint::default(),
         }

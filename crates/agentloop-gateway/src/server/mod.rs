@@ -3,6 +3,8 @@
 mod admin;
 mod alarm;
 mod io;
+#[cfg(test)]
+mod slow_tests;
 mod stop;
 mod tls;
 mod version;
@@ -49,6 +51,9 @@ const MAX_HEADERS: usize = 100;
 
 /// The most requests at the same time on one connection of HTTP/2.
 const MAX_STREAMS: u32 = 256;
+
+/// The most bytes that wait to be written to a stream of HTTP/2 before its body is asked for more.
+const MAX_SEND_BYTES: usize = 256 << 10;
 
 /// How long a client may take for the headers of a request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -275,6 +280,7 @@ async fn serve<S>(
             let serving = http2::Builder::new(TokioExecutor::new())
                 .timer(TokioTimer::new())
                 .max_concurrent_streams(MAX_STREAMS)
+                .max_send_buf_size(MAX_SEND_BYTES)
                 .max_header_list_size(u32::try_from(MAX_HEADER_BYTES).unwrap_or(u32::MAX))
                 .keep_alive_interval(Duration::from_secs(60))
                 .keep_alive_timeout(Duration::from_secs(30))

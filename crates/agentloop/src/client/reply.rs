@@ -232,6 +232,13 @@ impl Reply {
         }
     }
 
+    /// Returns whether everything that was read is decoded, without an error, and its events were returned.
+    #[cfg(feature = "serve")]
+    pub(crate) fn is_decoded(&self) -> bool {
+        let has_failed = matches!(self.state, State::Failed(_));
+        self.rest.is_empty() && self.emitter.events().is_empty() && !has_failed
+    }
+
     /// Returns the complete response, after [`read_ahead`](Self::read_ahead) has read all of it.
     pub(crate) fn into_response(self: Box<Self>) -> Result<ChatResponse> {
         self.emitter.into_response(ended_early)

@@ -106,6 +106,12 @@ impl RelayBody {
                     *source = Source::Ended;
                     return Poll::Ready(error.map(Err));
                 }
+                // Before more is read, so no more than one piece of the body waits for a caller that is slow.
+                if reply.is_decoded()
+                    && let Some(bytes) = tap.next()
+                {
+                    return Poll::Ready(Some(Ok(bytes)));
+                }
                 match Pin::new(&mut **reply).poll_next(context) {
                     Poll::Ready(Some(Ok(event))) => report.see(&event),
                     Poll::Ready(Some(Err(error))) => {
@@ -120,12 +126,7 @@ impl RelayBody {
                         }
                     }
                     Poll::Ready(None) => *ends = Ends::With(None),
-                    Poll::Pending => {
-                        return match tap.next() {
-                            Some(bytes) => Poll::Ready(Some(Ok(bytes))),
-                            None => Poll::Pending,
-                        };
-                    }
+                    Poll::Pending => return Poll::Pending,
                 }
             },
         }
