@@ -34,6 +34,7 @@ mod cache;
 mod call;
 #[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "only Redis connects gateways"))]
 mod cluster;
+mod head;
 mod journal;
 mod key;
 mod live;

@@ -38,6 +38,7 @@ pub(crate) use chat::percent_decode;
 pub(crate) use failure::{for_client, own, respond};
 
 use crate::account::{Accounts, Estimate, Hold, Origin, read_tags};
+use crate::head;
 use crate::key;
 use crate::record::{Record, Recorder};
 use crate::route::Member;
@@ -188,13 +189,20 @@ fn begin(
     head: Parts,
     record: impl FnOnce(Protocol) -> Record,
 ) -> Begun {
+    let checked = head::check(&head);
     let place = Head { method: &head.method, uri: &head.uri, headers: &head.headers };
-    if let Some(response) = without_key(&place, &accounts) {
+    if checked.is_ok()
+        && let Some(response) = without_key(&place, &accounts)
+    {
         return Begun::Done(Box::new(response));
     }
     let protocol = api::protocol_of_path(head.uri.path(), &head.headers);
     let mut record = record(protocol);
-    match admit(&state, &accounts, &place, &mut record) {
+    let admitted = match checked {
+        Ok(()) => admit(&state, &accounts, &place, &mut record),
+        Err(message) => Err(own(StatusCode::BAD_REQUEST, head::AMBIGUOUS, message)),
+    };
+    match admitted {
         Ok((api, key)) => {
             let (headers, body) = (head.headers, Bytes::new());
             let call = Call { state, api, key, accounts, headers, body, record };

@@ -172,6 +172,39 @@ async fn headers_beyond_the_limit_are_refused() {
     assert!(text.is_empty() || text.starts_with("HTTP/1.1 4"), "{text}");
 }
 
+/// What a proxy in front of the gateway reads is what the gateway reads.
+#[tokio::test]
+async fn headers_that_decide_are_refused_if_they_are_there_twice() {
+    let stage = Stage::start(Simulator::new()).await;
+    let admin = stage.gateway.listen_admin("127.0.0.1:0", None).await.unwrap();
+    for address in [stage.server.address(), admin.address()] {
+        for path in ["/health/live", "/v1/chat/completions", "/api/overview", "/", "/nothing"] {
+            for twice in [
+                "host: localhost\r\nhost: localhost",
+                "host: localhost\r\nHost: evil.example",
+                "host: localhost\r\nx-api-key: a\r\nx-api-key: b",
+                "host: localhost\r\nauthorization: Bearer a\r\nAuthorization: Bearer b",
+                "host: localhost\r\ncontent-length: 0\r\ncontent-length: 5",
+            ] {
+                let mut socket = TcpStream::connect(address).await.unwrap();
+                let head = format!("GET {path} HTTP/1.1\r\n{twice}\r\nconnection: close\r\n\r\n");
+                socket.write_all(head.as_bytes()).await.unwrap();
+                let mut text = String::new();
+                let _ = within("a response", socket.read_to_string(&mut text)).await;
+                assert!(text.starts_with("HTTP/1.1 400"), "{path} {twice}: {text}");
+            }
+        }
+        // A URL with another name than the header.
+        let mut socket = TcpStream::connect(address).await.unwrap();
+        let head = b"GET http://evil.example/health/live HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+        socket.write_all(head).await.unwrap();
+        let mut text = String::new();
+        let _ = within("a response", socket.read_to_string(&mut text)).await;
+        assert!(text.starts_with("HTTP/1.1 400"), "{text}");
+    }
+    assert_eq!(stage.simulator.ledger().calls, 0);
+}
+
 /// No request chooses where the gateway connects to, and none reaches the provider's headers.
 #[tokio::test]
 async fn a_request_cannot_choose_the_provider_or_its_headers() {

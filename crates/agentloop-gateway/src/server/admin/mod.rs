@@ -26,6 +26,7 @@ use tokio::sync::Semaphore;
 use self::ledger::Ledger;
 use self::reply::{Problem, harden, problem};
 use crate::Gateway;
+use crate::head;
 use crate::store::Store;
 use crate::stream::GatewayBody;
 
@@ -78,6 +79,8 @@ impl Admin {
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
+        head::check(head)
+            .map_err(|message| problem(StatusCode::BAD_REQUEST, head::AMBIGUOUS, message))?;
         let path = head.uri.path();
         if let Some(response) = health(gateway, &head.method, path) {
             return Ok(response);
