@@ -24,7 +24,7 @@ use agentloop::internal::LongWork;
 use agentloop::protocol::serve::{Operation, shown_key};
 use agentloop::{Error, ErrorKind, Protocol};
 use bytes::Bytes;
-use http::header::CONNECTION;
+use http::header::{CONNECTION, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, Version,
@@ -48,6 +48,9 @@ use crate::stream::GatewayBody;
 
 /// The header with the id of a request.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The value of `X-Content-Type-Options`: the content type is what it says.
+const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
 /// The wait that is proposed while the keys cannot be read.
 const KEYS_WAIT: Duration = Duration::from_secs(1);
@@ -178,6 +181,8 @@ where
         if let Ok(value) = shown_id {
             response.headers_mut().insert(REQUEST_ID, value);
         }
+        // The content type may be that of a provider, and no browser may take it for a page.
+        response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, NO_SNIFF);
         Ok(response)
     }
 }

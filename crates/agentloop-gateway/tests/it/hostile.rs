@@ -6,7 +6,9 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::common::{CLIENTS, KEY, Stage, UPSTREAMS, chat, post};
+use crate::common::{
+    CLIENTS, KEY, Reply, Stage, UPSTREAMS, chat, gateway_at, post, read_request, send,
+};
 use crate::servers::patience::within;
 
 #[tokio::test]
@@ -203,6 +205,42 @@ async fn headers_that_decide_are_refused_if_they_are_there_twice() {
         assert!(text.starts_with("HTTP/1.1 400"), "{text}");
     }
     assert_eq!(stage.simulator.ledger().calls, 0);
+}
+
+/// A provider's error page must not become a page of the gateway.
+#[tokio::test]
+async fn no_response_is_taken_for_a_page_that_it_does_not_say_to_be() {
+    let page = "HTTP/1.1 400 Bad Request\r\ncontent-type: text/html\r\ncontent-length: 31\r\nconnection: close\r\n\r\n<script>alert(document)</script";
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            if read_request(&mut stream).await.is_some() {
+                let _ = stream.write_all(page.as_bytes()).await;
+            }
+        }
+    });
+    let (gateway, server, _records) = gateway_at(&address, "").await;
+    let url = |path: &str| format!("http://{}{path}", server.address());
+    let (path, body) = chat(Protocol::OpenAiChat, "chat/m", false);
+    let asked = Reply::read(send(post(&url(&path), KEY), body.to_string()).await).await;
+    assert_eq!(asked.headers["content-type"], "text/html");
+    let admin = gateway.listen_admin("127.0.0.1:0", None).await.unwrap();
+    let mut replies = vec![asked];
+    for url in [
+        url("/health/live"),
+        url("/v1/models"),
+        url("/nothing"),
+        format!("http://{}/health/live", admin.address()),
+        format!("http://{}/nothing", admin.address()),
+        format!("http://{}/", admin.address()),
+    ] {
+        let request = http::Request::get(url).header("authorization", format!("Bearer {KEY}"));
+        replies.push(Reply::read(send(request, "").await).await);
+    }
+    for reply in replies {
+        assert_eq!(reply.headers["x-content-type-options"], "nosniff", "{reply:?}");
+    }
 }
 
 /// No request chooses where the gateway connects to, and none reaches the provider's headers.
