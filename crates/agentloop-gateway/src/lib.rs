@@ -67,7 +67,9 @@ pub use log::RequestLog;
 pub use metrics::{MAX_SERIES, Metrics};
 pub use record::{Record, Recorder};
 pub use route::{CACHE_TTL, MAX_ROUTE_MODELS};
-pub use server::{MAX_CONNECTIONS, MAX_HEADER_BYTES, Server, Tls};
+pub use server::{
+    MAX_CONNECTIONS, MAX_HEADER_BYTES, MIN_ADMIN_TOKEN_BYTES, Server, Tls, check_admin_token,
+};
 pub use span::TraceParent;
 pub use state::{CLIENT_TIMEOUT, KEEP_ALIVE, MAX_BODY_BYTES, State};
 pub use store::{
@@ -96,7 +98,7 @@ pub use stream::{GatewayBody, MAX_WAITING_BYTES};
 /// let log = Arc::new(RequestLog::new(GatewayLog::Json, std::io::stderr()));
 /// let gateway = Gateway::with_recorders(build()?, vec![log]);
 /// let server = gateway.listen("127.0.0.1:0").await?;
-/// let admin = gateway.listen_admin("127.0.0.1:0", Some("a token".into())).await?;
+/// let admin = gateway.listen_admin("127.0.0.1:0", Some("0d5a1c6f2b7e49830d5a1c6f".into())).await?;
 /// assert_ne!(server.address(), admin.address());
 ///
 /// // A new configuration.

@@ -179,6 +179,23 @@ fn other_machines_need_a_key() {
 }
 
 #[test]
+fn a_token_that_can_be_guessed_is_refused_with_how_to_make_one() {
+    let settings = "[gateway]\nadmin_token_env = 'ADMIN'\nadmin_listen = '0.0.0.0:0'\n";
+    let folder = Folder::with([("gateway.toml", settings)]);
+    let check = |token: &str| {
+        let command = agentloop(["--config", "gateway.toml", "serve", "--check"]);
+        command.env("ADMIN", token).within(folder.path()).run()
+    };
+    for short in ["x", "short-of-sixtee", "  short-of-sixtee  "] {
+        let refused = check(short).exits(2);
+        refused.reports("gateway.admin_token_env").reports("openssl rand -hex 24");
+        assert!(!refused.stderr.contains("sixtee"), "{refused}");
+    }
+    check(" ").exits(2).reports("is not set");
+    check("long-of-sixteen-").exits(0);
+}
+
+#[test]
 fn the_error_for_a_used_address_or_a_wrong_one_names_it() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = taken.local_addr().unwrap().to_string();

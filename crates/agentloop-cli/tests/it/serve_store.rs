@@ -54,7 +54,7 @@ fn the_configuration_of_the_compose_file_is_valid() {
     agentloop(["--config", "gateway.toml", "serve", "--check"])
         .env("GATEWAY_POSTGRES", "postgres://agentloop:hunter2@postgres/agentloop?sslmode=disable")
         .env("GATEWAY_REDIS", "redis://redis:6379")
-        .env("GATEWAY_ADMIN_TOKEN", "hunter2")
+        .env("GATEWAY_ADMIN_TOKEN", "0d5a1c6f2b7e49830d5a1c6f")
         .within(folder.path())
         .run()
         .exits(0);

@@ -30,6 +30,7 @@ use tracing::Instrument as _;
 pub use tls::Tls;
 
 use self::admin::Admin;
+pub use self::admin::{MIN_ADMIN_TOKEN_BYTES, check_admin_token};
 use self::alarm::Alarm;
 use self::io::Patient;
 use self::stop::{until_stop, wait_for_stop};
@@ -118,12 +119,15 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// When the address cannot be listened on.
+    /// When the address cannot be listened on, or the token has less than [`MIN_ADMIN_TOKEN_BYTES`].
     pub async fn listen_admin(
         &self,
         address: impl ToSocketAddrs,
         token: Option<agentloop::Secret>,
     ) -> std_io::Result<Server> {
+        if let Some(Err(error)) = token.as_ref().map(check_admin_token) {
+            return Err(std_io::Error::new(std_io::ErrorKind::InvalidInput, error));
+        }
         let face = |address| Face::Admin(Arc::new(Admin::new(address, token)));
         self.start(address, face, None, MAX_ADMIN_CONNECTIONS).await
     }

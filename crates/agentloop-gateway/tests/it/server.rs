@@ -120,11 +120,17 @@ async fn metrics_are_on_the_admin_listener_only_and_need_its_token() {
         stage.send(request, "").await.status
     };
     assert_eq!(status(&stage.at("/metrics"), KEY).await, 404);
-    let admin = stage.gateway.listen_admin("127.0.0.1:0", Some("op-token".into())).await.unwrap();
+    let admin = stage
+        .gateway
+        .listen_admin("127.0.0.1:0", Some("op-token-of-this-test".into()))
+        .await
+        .unwrap();
     let url = format!("http://{}/metrics", admin.address());
     assert_eq!(stage.send(Request::get(&url), "").await.status, 401);
     assert_eq!(status(&url, KEY).await, 401);
-    let reply = stage.send(Request::get(&url).header("authorization", "Bearer op-token"), "").await;
+    let reply = stage
+        .send(Request::get(&url).header("authorization", "Bearer op-token-of-this-test"), "")
+        .await;
     assert!(reply.text().contains("agentloop_requests_total{api=\"openai_chat\",call=\"chat\",model=\"chat/echo\",status=\"200\"} 1"), "{}", reply.text());
     assert!(reply.text().contains("agentloop_tokens_total"));
     assert!(!reply.text().contains(KEY));

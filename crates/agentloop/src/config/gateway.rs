@@ -62,7 +62,7 @@ pub struct GatewayConfig {
     pub listen: Option<String>,
     /// The IP address and the port of the admin listener; `off` for none. Default: `127.0.0.1:4181`.
     pub admin_listen: Option<String>,
-    /// The environment variable with the token of the admin listener. Default: none.
+    /// The environment variable with the token of the admin listener, at least 16 characters. Default: none.
     pub admin_token_env: Option<String>,
     /// The largest body of a request, in bytes. Default: 67108864 (64 MiB).
     pub max_body_bytes: Option<usize>,

@@ -14,7 +14,7 @@ use std::time::Duration;
 use agentloop::{AgentLoop, GatewayConfig, GatewayLog, Secret};
 use agentloop_gateway::{
     Accounts, Gateway, KeyRing, MAX_CONNECTIONS, Recorder, RequestLog, Server, State, Store, Tls,
-    new_key,
+    check_admin_token, new_key,
 };
 
 pub(crate) use args::Args;
@@ -51,6 +51,7 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
         build_state(&setup.build_gateway_client(args.simulator)?, &config)?;
         gateway_store::check(&config)?;
         gateway_redis::check(&config)?;
+        admin_token(&config)?;
         setup.notes.print_note("the configuration of the gateway is valid");
         return Ok(());
     }
@@ -155,17 +156,7 @@ async fn listen_admin(
         return Ok(None);
     }
     let place = address("admin_listen", chosen, ADMIN_LISTEN)?;
-    let token = match &config.admin_token_env {
-        None => None,
-        Some(name) => match std::env::var(name).ok().filter(|token| !token.trim().is_empty()) {
-            Some(token) => Some(Secret::new(token.trim())),
-            None => {
-                return Err(Failure::input(format!(
-                    "gateway.admin_token_env: the environment variable {name} is not set"
-                )));
-            }
-        },
-    };
+    let token = admin_token(config)?;
     if !place.ip().is_loopback() && token.is_none() {
         return Err(Failure::input_with_hint(
             format!(
@@ -182,6 +173,23 @@ async fn listen_admin(
         }
         Err(error) => Err(Failure::input(format!("cannot listen on {place}: {error}"))),
     }
+}
+
+/// Reads the token of the admin listener.
+fn admin_token(config: &GatewayConfig) -> Result<Option<Secret>, Failure> {
+    let Some(name) = &config.admin_token_env else { return Ok(None) };
+    let wrong =
+        |what: &str| format!("gateway.admin_token_env: the environment variable {name} {what}");
+    let value = std::env::var(name).ok();
+    let Some(token) = value.as_deref().map(str::trim).filter(|token| !token.is_empty()) else {
+        return Err(Failure::input(wrong("is not set")));
+    };
+    let token = Secret::new(token);
+    check_admin_token(&token).map_err(|error| {
+        let message = wrong(&format!("cannot be used: {}", error.message()));
+        Failure::input_with_hint(message, error.hint().unwrap_or_default())
+    })?;
+    Ok(Some(token))
 }
 
 fn address(name: &str, text: Option<&str>, usual: &str) -> Result<SocketAddr, Failure> {

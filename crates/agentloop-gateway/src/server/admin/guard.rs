@@ -6,13 +6,10 @@
 
 use std::net::IpAddr;
 
-use agentloop::Secret;
-use agentloop::protocol::serve::shown_key;
-use http::header::{HOST, ORIGIN, WWW_AUTHENTICATE};
+use http::StatusCode;
+use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 use http::uri::Authority;
-use http::{HeaderMap, StatusCode};
-use ring::digest::{SHA256, digest};
 
 use super::reply::{Problem, problem};
 
@@ -67,24 +64,6 @@ pub(super) fn check_site(head: &Parts) -> Result<(), Problem> {
         }
     }
     Ok(())
-}
-
-/// Checks the token, if there is one.
-pub(super) fn check_token(token: Option<&Secret>, headers: &HeaderMap) -> Result<(), Problem> {
-    if is_allowed(token, shown_key(headers)) {
-        return Ok(());
-    }
-    let message = "send the admin token as `Authorization: Bearer`";
-    let refused = problem(StatusCode::UNAUTHORIZED, "invalid_token", message);
-    Err(refused.with_header(WWW_AUTHENTICATE, "Bearer"))
-}
-
-/// Compares hashes, so the time does not depend on how much of the token was guessed.
-fn is_allowed(token: Option<&Secret>, shown: Option<&str>) -> bool {
-    let hash = |text: &str| digest(&SHA256, text.as_bytes());
-    token.is_none_or(|token| {
-        shown.is_some_and(|shown| hash(shown).as_ref() == hash(token.expose()).as_ref())
-    })
 }
 
 #[cfg(test)]
@@ -153,18 +132,5 @@ mod tests {
         }
         let twice = [own, ("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site")];
         assert!(check_site(&head(&twice)).is_err());
-    }
-
-    #[test]
-    fn a_token_must_be_shown_exactly() {
-        let token = Secret::new("op-token");
-        for (shown, is_right) in
-            [("op-token", true), ("op-toke", false), ("op-token2", false), ("OP-TOKEN", false)]
-        {
-            let headers = head(&[("authorization", &format!("Bearer {shown}"))]).headers;
-            assert_eq!(check_token(Some(&token), &headers).is_ok(), is_right, "{shown}");
-        }
-        assert!(check_token(Some(&token), &HeaderMap::new()).is_err());
-        assert!(check_token(None, &HeaderMap::new()).is_ok());
     }
 }

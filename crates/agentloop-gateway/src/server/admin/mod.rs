@@ -10,6 +10,7 @@ mod query;
 mod reply;
 mod rows;
 mod teams;
+mod token;
 mod usage;
 
 use std::net::SocketAddr;
@@ -25,6 +26,8 @@ use tokio::sync::Semaphore;
 
 use self::ledger::Ledger;
 use self::reply::{Problem, harden, problem};
+use self::token::Gate;
+pub use self::token::{MIN_ADMIN_TOKEN_BYTES, check_admin_token};
 use crate::Gateway;
 use crate::head;
 use crate::store::Store;
@@ -36,7 +39,7 @@ const MAX_EXPORTS: usize = 2;
 /// An admin listener.
 #[derive(Debug)]
 pub(super) struct Admin {
-    token: Option<Secret>,
+    gate: Gate,
     /// Whether only programs of this machine can reach it.
     is_loopback: bool,
     ledger: Ledger,
@@ -47,7 +50,7 @@ impl Admin {
     pub(super) fn new(address: SocketAddr, token: Option<Secret>) -> Self {
         let is_loopback = address.ip().is_loopback();
         let exports = Arc::new(Semaphore::new(MAX_EXPORTS));
-        Self { token, is_loopback, ledger: Ledger::default(), exports }
+        Self { gate: Gate::new(token), is_loopback, ledger: Ledger::default(), exports }
     }
 
     /// Responds to an operator.
@@ -91,7 +94,7 @@ impl Admin {
             return Ok(response);
         }
         guard::check_site(head)?;
-        guard::check_token(self.token.as_ref(), &head.headers)?;
+        self.gate.check(&head.headers).await?;
         if head.method == Method::GET && path == "/metrics" {
             return Ok(metrics(gateway));
         }
@@ -102,7 +105,7 @@ impl Admin {
                 "this listener has the dashboard at /, /api/…, /metrics, /health/live and /health/ready",
             ));
         };
-        if !self.is_loopback && self.token.is_none() {
+        if !self.is_loopback && self.gate.is_open() {
             let message = "other machines can reach this listener, so its API needs a token: set `admin_token_env`";
             return Err(problem(StatusCode::FORBIDDEN, "token_required", message));
         }
