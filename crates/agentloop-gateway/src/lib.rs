@@ -68,7 +68,8 @@ pub use metrics::{MAX_SERIES, Metrics};
 pub use record::{Record, Recorder};
 pub use route::{CACHE_TTL, MAX_ROUTE_MODELS};
 pub use server::{
-    MAX_CONNECTIONS, MAX_HEADER_BYTES, MIN_ADMIN_TOKEN_BYTES, Server, Tls, check_admin_token,
+    FIRST_REQUEST_TIMEOUT, IDLE_TIMEOUT, MAX_CONNECTIONS, MAX_HEADER_BYTES, MIN_ADMIN_TOKEN_BYTES,
+    Server, Tls, check_admin_token,
 };
 pub use span::TraceParent;
 pub use state::{CLIENT_TIMEOUT, KEEP_ALIVE, MAX_BODY_BYTES, State};

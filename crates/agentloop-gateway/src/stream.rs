@@ -21,6 +21,7 @@ pub(crate) use translated::{Translated, now};
 
 use crate::record::Record;
 use crate::route::Busy;
+use crate::server::InUse;
 
 /// A comment that keeps a silent stream alive.
 const COMMENT: &[u8] = b": keep-alive\n\n";
@@ -38,6 +39,8 @@ pub struct GatewayBody {
     inner: Inner,
     /// What is left of a piece that is larger than [`MAX_FRAME_BYTES`].
     rest: Bytes,
+    /// Keeps the connection in use until the body has ended.
+    _in_use: Option<InUse>,
 }
 
 enum Inner {
@@ -66,7 +69,13 @@ impl GatewayBody {
     }
 
     fn of(inner: Inner) -> Self {
-        Self { inner, rest: Bytes::new() }
+        Self { inner, rest: Bytes::new(), _in_use: None }
+    }
+
+    /// Returns the body of a request that keeps its connection in use.
+    pub(crate) fn held(mut self, in_use: InUse) -> Self {
+        self._in_use = Some(in_use);
+        self
     }
 
     /// Takes the bytes out; `None` if it is a stream.

@@ -306,7 +306,7 @@ async fn call(
     let span = tracing::Span::none();
     let (mut polls, mut pieces) = leaves.unwrap_or((usize::MAX, usize::MAX));
     let response = {
-        let mut handling = pin!(handle(state, accounts, recorder, request, &span));
+        let mut handling = pin!(handle(state, accounts, recorder, request, &span, &Arc::default()));
         poll_fn(|context| {
             let Some(rest) = polls.checked_sub(1) else { return Poll::Ready(None) };
             polls = rest;

@@ -42,6 +42,7 @@ use crate::head;
 use crate::key;
 use crate::record::{Record, Recorder};
 use crate::route::Member;
+use crate::server::Usage;
 use crate::state::State;
 use crate::store::KeyRecord;
 use crate::stream::GatewayBody;
@@ -141,6 +142,7 @@ pub(crate) fn handle<B>(
     recorder: Arc<dyn Recorder>,
     request: Request<B>,
     span: &tracing::Span,
+    usage: &Arc<Usage>,
 ) -> impl Future<Output = Result<Response<GatewayBody>, Infallible>> + use<B>
 where
     B: Body<Data = Bytes>,
@@ -153,8 +155,10 @@ where
     let begun = begin(state, accounts, head, move |protocol| {
         Record::new(id, protocol, recorder, span.clone())
     });
+    // Without a key, a request does not keep its connection from giving way to another.
+    let in_use = matches!(begun, Begun::Admitted(..)).then(|| usage.begin());
     async move {
-        let mut response = match begun {
+        let response = match begun {
             Begun::Done(response) => *response,
             Begun::Admitted(mut call, protocol) => {
                 match read_body(&call.state, &call.headers, body).await {
@@ -177,6 +181,10 @@ where
                 let response = refuse(record, protocol, error);
                 if has_ended { response } else { close(response, version) }
             }
+        };
+        let mut response = match in_use {
+            Some(in_use) => response.map(|body| body.held(in_use)),
+            None => response,
         };
         if let Ok(value) = shown_id {
             response.headers_mut().insert(REQUEST_ID, value);
@@ -475,7 +483,8 @@ mod tests {
         let state = Arc::new(State::new(&client, &config, keys, &|_| None).unwrap());
         let (request, span) = (Request::new(Full::<Bytes>::default()), tracing::Span::none());
         let recorder = Arc::new(Metrics::default());
-        let future = handle(state, Accounts::in_memory(), recorder, request, &span);
+        let (accounts, usage) = (Accounts::in_memory(), Arc::default());
+        let future = handle(state, accounts, recorder, request, &span, &usage);
         assert!(size_of_val(&future) <= 1_032, "{} bytes", size_of_val(&future));
         assert!(size_of::<Call>() <= 1_032, "{} bytes", size_of::<Call>());
     }

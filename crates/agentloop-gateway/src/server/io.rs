@@ -2,11 +2,14 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
+
+use super::connections::Usage;
 
 /// A connection that fails if its client reads nothing for too long. Otherwise such a client would hold its response, and the
 /// provider's connection behind it, forever.
@@ -15,11 +18,12 @@ pub(super) struct Patient<S> {
     limit: Duration,
     /// Runs while bytes wait to be written.
     timer: Option<Pin<Box<Sleep>>>,
+    usage: Arc<Usage>,
 }
 
 impl<S> Patient<S> {
-    pub(super) fn new(inner: S, limit: Duration) -> Self {
-        Self { inner, limit, timer: None }
+    pub(super) fn new(inner: S, limit: Duration, usage: Arc<Usage>) -> Self {
+        Self { inner, limit, timer: None, usage }
     }
 
     /// Passes the result of a write on, or fails if writing has waited too long.
@@ -29,11 +33,16 @@ impl<S> Patient<S> {
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.timer = None;
+            if self.timer.take().is_some() {
+                self.usage.set_writing(false);
+            }
             return written;
         }
-        let limit = self.limit;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        let (limit, usage) = (self.limit, &self.usage);
+        let timer = self.timer.get_or_insert_with(|| {
+            usage.set_writing(true);
+            Box::pin(tokio::time::sleep(limit))
+        });
         match timer.as_mut().poll(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => {
@@ -97,7 +106,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_reads_nothing_is_given_up_and_a_slow_one_is_not() {
         let (near, mut far) = tokio::io::duplex(16);
-        let mut patient = Patient::new(near, Duration::from_secs(60));
+        let mut patient = Patient::new(near, Duration::from_secs(60), Arc::default());
         let writing = tokio::spawn(async move { patient.write_all(&[7; 64]).await });
         for _ in 0..4 {
             tokio::time::sleep(Duration::from_secs(50)).await;
@@ -105,7 +114,7 @@ mod tests {
         }
         writing.await.unwrap().unwrap();
         let (near, _far) = tokio::io::duplex(16);
-        let mut patient = Patient::new(near, Duration::from_secs(60));
+        let mut patient = Patient::new(near, Duration::from_secs(60), Arc::default());
         let error = patient.write_all(&[7; 64]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }

@@ -1,7 +1,9 @@
 //! Accepts connections.
 
 mod admin;
-mod alarm;
+mod connections;
+#[cfg(test)]
+mod connections_tests;
 mod io;
 #[cfg(test)]
 mod slow_tests;
@@ -23,15 +25,17 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
-use tokio::sync::{Semaphore, watch};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
 pub use tls::Tls;
 
 use self::admin::Admin;
 pub use self::admin::{MIN_ADMIN_TOKEN_BYTES, check_admin_token};
-use self::alarm::Alarm;
+use self::connections::Connections;
+pub use self::connections::{FIRST_REQUEST_TIMEOUT, IDLE_TIMEOUT};
+pub(crate) use self::connections::{InUse, Usage};
 use self::io::Patient;
 use self::stop::{until_stop, wait_for_stop};
 use self::version::Version;
@@ -53,14 +57,11 @@ const MAX_HEADERS: usize = 100;
 /// The most requests at the same time on one connection of HTTP/2.
 const MAX_STREAMS: u32 = 256;
 
+/// The most requests at the same time on one connection of an operator.
+const MAX_ADMIN_STREAMS: u32 = 16;
+
 /// The most bytes that wait to be written to a stream of HTTP/2 before its body is asked for more.
 const MAX_SEND_BYTES: usize = 256 << 10;
-
-/// How long a client may take for the headers of a request.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// How long a client may take for the handshake of TLS.
-const TLS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A gateway that listens. It runs in tasks of its own until it is shut down or dropped.
 #[derive(Debug)]
@@ -87,7 +88,6 @@ struct Listening {
     gateway: Gateway,
     face: Face,
     tls: Option<Tls>,
-    connections: Arc<Semaphore>,
 }
 
 impl Gateway {
@@ -142,10 +142,9 @@ impl Gateway {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let (stop, stopped) = watch::channel(false);
-        let connections = Arc::new(Semaphore::new(connections.clamp(1, Semaphore::MAX_PERMITS)));
-        let face = face(address);
-        let listening = Listening { gateway: self.clone(), face, tls, connections };
-        let accepting = tokio::spawn(accept(listener, listening, stopped));
+        let listening = Listening { gateway: self.clone(), face: face(address), tls };
+        let connections = Connections::new(connections);
+        let accepting = tokio::spawn(accept(listener, listening, connections, stopped));
         Ok(Server { address, stop, accepting: Some(accepting) })
     }
 }
@@ -182,56 +181,56 @@ impl Drop for Server {
     }
 }
 
-async fn accept(listener: TcpListener, listening: Listening, mut stop: watch::Receiver<bool>) {
+async fn accept(
+    listener: TcpListener,
+    listening: Listening,
+    mut connections: Connections,
+    mut stop: watch::Receiver<bool>,
+) {
     let listening = Arc::new(listening);
-    let mut connections = JoinSet::new();
+    // A connection that waits for a place. No further one is accepted until it has it.
+    let mut waiting = None;
     loop {
+        if let Some(stream) = waiting.take_if(|_| connections.make_room()) {
+            let (listening, stop) = (Arc::clone(&listening), stop.clone());
+            connections.spawn(|usage| async move {
+                connection(stream, &listening, &usage, stop).await;
+            });
+        }
         tokio::select! {
-            permit = Arc::clone(&listening.connections).acquire_owned() => {
-                // The semaphore is never closed.
-                let Ok(permit) = permit else { break };
-                let accepted = tokio::select! {
-                    accepted = listener.accept() => accepted,
-                    () = wait_for_stop(&mut stop) => break,
-                };
-                match accepted {
-                    Ok((stream, _)) => {
-                        let (listening, stop) = (Arc::clone(&listening), stop.clone());
-                        connections.spawn(async move {
-                            connection(stream, &listening, stop).await;
-                            drop(permit);
-                        });
-                    }
-                    // Too many open files, or the client has disconnected. The next attempt may succeed.
-                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
-                }
-            }
-            Some(_) = connections.join_next() => {}
+            accepted = listener.accept(), if waiting.is_none() => match accepted {
+                Ok((stream, _)) => waiting = Some(stream),
+                // Too many open files, or the client has disconnected. The next attempt may succeed.
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            },
+            () = connections.wait() => {}
             () = wait_for_stop(&mut stop) => break,
         }
-        // Finished connections are collected also while new ones arrive.
-        while connections.try_join_next().is_some() {}
     }
-    drop(listener);
-    while connections.join_next().await.is_some() {}
+    drop((listener, waiting));
+    connections.join().await;
 }
 
-async fn connection(stream: TcpStream, listening: &Listening, mut stop: watch::Receiver<bool>) {
+async fn connection(
+    stream: TcpStream,
+    listening: &Listening,
+    usage: &Arc<Usage>,
+    mut stop: watch::Receiver<bool>,
+) {
     // Small events are sent without delay. If the option is not supported, the connection still works.
     let _ = stream.set_nodelay(true);
     match &listening.tls {
         None => {
-            let looking = tokio::time::timeout(HEADER_TIMEOUT, Version::of(&stream));
             let version = tokio::select! {
-                version = looking => version,
+                version = Version::of(&stream) => version,
                 () = wait_for_stop(&mut stop) => return,
             };
-            if let Ok(Ok(version)) = version {
-                serve(stream, version, listening, stop).await;
+            if let Ok(version) = version {
+                serve(stream, version, listening, usage, stop).await;
             }
         }
         // Boxed, so a connection without TLS does not reserve memory for it.
-        Some(tls) => Box::pin(secure(stream, tls, listening, stop)).await,
+        Some(tls) => Box::pin(secure(stream, tls, listening, usage, stop)).await,
     }
 }
 
@@ -239,16 +238,16 @@ async fn secure(
     stream: TcpStream,
     tls: &Tls,
     listening: &Listening,
+    usage: &Arc<Usage>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let handshake = tokio::time::timeout(TLS_TIMEOUT, tls.accept(stream));
     let accepted = tokio::select! {
-        accepted = handshake => accepted,
+        accepted = tls.accept(stream) => accepted,
         () = wait_for_stop(&mut stop) => return,
     };
-    if let Ok(Ok(stream)) = accepted {
+    if let Ok(stream) = accepted {
         let version = Version::of_name(stream.get_ref().1.alpn_protocol());
-        serve(stream, version, listening, stop).await;
+        serve(stream, version, listening, usage, stop).await;
     }
 }
 
@@ -257,40 +256,47 @@ async fn serve<S>(
     stream: S,
     version: Version,
     listening: &Listening,
+    usage: &Arc<Usage>,
     mut stop: watch::Receiver<bool>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (gateway, face) = (listening.gateway.clone(), listening.face.clone());
     // Boxed: hyper keeps room for the future of a request as long as the connection lives, also while a stream is idle.
-    let service = service_fn(move |request| respond(&gateway, &face, request));
-    let stream = Patient::new(stream, listening.gateway.state().client_timeout);
+    let used = Arc::clone(usage);
+    let service = service_fn(move |request| respond(&gateway, &face, &used, request));
+    let patience = listening.gateway.state().client_timeout;
+    let stream = Patient::new(stream, patience, Arc::clone(usage));
     let stream = TokioIo::new(stream);
     match version {
         Version::Http1 => {
             let serving = http1::Builder::new()
-                .timer(Alarm::default())
-                .header_read_timeout(HEADER_TIMEOUT)
+                // The table of connections ends those whose headers do not arrive.
+                .header_read_timeout(None)
                 .max_buf_size(MAX_HEADER_BYTES.max(8192))
                 .max_headers(MAX_HEADERS)
                 .serve_connection(stream, service);
             let mut serving = std::pin::pin!(serving);
-            if !until_stop(serving.as_mut(), &mut stop).await {
+            if !until_stop(serving.as_mut(), &mut stop, usage).await {
                 serving.as_mut().graceful_shutdown();
                 let _ = serving.await;
             }
         }
         Version::Http2 => {
+            let streams = match listening.face {
+                Face::Api => MAX_STREAMS,
+                Face::Admin(_) => MAX_ADMIN_STREAMS,
+            };
             let serving = http2::Builder::new(TokioExecutor::new())
                 .timer(TokioTimer::new())
-                .max_concurrent_streams(MAX_STREAMS)
+                .max_concurrent_streams(streams)
                 .max_send_buf_size(MAX_SEND_BYTES)
                 .max_header_list_size(u32::try_from(MAX_HEADER_BYTES).unwrap_or(u32::MAX))
                 .keep_alive_interval(Duration::from_secs(60))
                 .keep_alive_timeout(Duration::from_secs(30))
                 .serve_connection(stream, service);
             let mut serving = Box::pin(serving);
-            if !until_stop(serving.as_mut(), &mut stop).await {
+            if !until_stop(serving.as_mut(), &mut stop, usage).await {
                 serving.as_mut().graceful_shutdown();
                 let _ = serving.await;
             }
@@ -299,13 +305,19 @@ async fn serve<S>(
 }
 
 /// Responds to a request.
-fn respond(gateway: &Gateway, face: &Face, request: Request<Incoming>) -> Responding {
+fn respond(
+    gateway: &Gateway,
+    face: &Face,
+    usage: &Arc<Usage>,
+    request: Request<Incoming>,
+) -> Responding {
+    usage.see_request();
     match face {
         Face::Api => {
             let span = gateway.open_span(request.headers());
             let (state, recorder) = (gateway.state(), gateway.recorder());
             let accounts = gateway.accounts().clone();
-            let handle = || call::handle(state, accounts, recorder, request, &span);
+            let handle = || call::handle(state, accounts, recorder, request, &span, usage);
             let handling = span.in_scope(handle);
             // The spans of calls to providers belong to that of the request.
             if span.is_disabled() {
@@ -315,8 +327,8 @@ fn respond(gateway: &Gateway, face: &Face, request: Request<Incoming>) -> Respon
             }
         }
         Face::Admin(admin) => {
-            let (admin, gateway) = (Arc::clone(admin), gateway.clone());
-            Box::pin(async move { Ok(admin.respond(&gateway, request).await) })
+            let (admin, gateway, usage) = (Arc::clone(admin), gateway.clone(), Arc::clone(usage));
+            Box::pin(async move { Ok(admin.respond(&gateway, &usage, request).await) })
         }
     }
 }

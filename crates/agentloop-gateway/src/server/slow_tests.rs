@@ -105,12 +105,7 @@ impl Stage {
         let variable = |_: &str| Some(KEY.to_owned());
         let client = builder.build().unwrap();
         let state = State::new(&client, &config, KeyRing::default(), &variable).unwrap();
-        let listening = Listening {
-            gateway: Gateway::new(state),
-            face: Face::Api,
-            tls: None,
-            connections: Arc::new(Semaphore::new(1)),
-        };
+        let listening = Listening { gateway: Gateway::new(state), face: Face::Api, tls: None };
         Self { listening: Arc::new(listening), stop: watch::channel(false).0 }
     }
 
@@ -118,7 +113,7 @@ impl Stage {
     fn connect(&self, version: Version) -> DuplexStream {
         let (near, far) = tokio::io::duplex(SOCKET_BYTES);
         let (listening, stop) = (Arc::clone(&self.listening), self.stop.subscribe());
-        tokio::spawn(async move { serve(near, version, &listening, stop).await });
+        tokio::spawn(async move { serve(near, version, &listening, &Arc::default(), stop).await });
         far
     }
 }

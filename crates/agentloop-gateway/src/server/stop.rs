@@ -6,28 +6,36 @@ use std::task::{Poll, Waker};
 
 use tokio::sync::watch;
 
+use super::connections::Usage;
+
 /// Waits until the server stops.
 pub(super) async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// Runs a connection until it ends, or the server stops. Returns whether it has ended.
+/// Runs a connection until it ends, is asked to end, or the server stops. Returns whether it has ended.
 ///
 /// It is polled several times for every request. Waiting for the stop takes a lock that all connections share, so it is done once for each
 /// waker, and then only if there is something new.
 pub(super) async fn until_stop<F: Future>(
     mut serving: Pin<&mut F>,
     stop: &mut watch::Receiver<bool>,
+    usage: &Usage,
 ) -> bool {
     let news = stop.clone();
-    let mut stopping = pin!(wait_for_stop(stop));
+    let mut stopping = pin!(async {
+        tokio::select! {
+            () = wait_for_stop(stop) => {}
+            () = usage.wait_for_end() => {}
+        }
+    });
     let mut waker: Option<Waker> = None;
     poll_fn(|context| {
         if serving.as_mut().poll(context).is_ready() {
             return Poll::Ready(true);
         }
         let is_known = waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker()));
-        if is_known && matches!(news.has_changed(), Ok(false)) {
+        if is_known && !usage.is_ending() && matches!(news.has_changed(), Ok(false)) {
             return Poll::Pending;
         }
         waker = Some(context.waker().clone());
@@ -63,7 +71,7 @@ mod tests {
             }
             let running = tokio::spawn(async move {
                 let mut serving = pin!(connection(seen));
-                until_stop(serving.as_mut(), &mut stop).await
+                until_stop(serving.as_mut(), &mut stop, &Usage::default()).await
             });
             for _ in 0..wait {
                 tokio::task::yield_now().await;
@@ -80,7 +88,7 @@ mod tests {
         let polls = Arc::new(AtomicUsize::new(0));
         let mut running = Box::pin(async move {
             let mut serving = pin!(connection(polls));
-            until_stop(serving.as_mut(), &mut stop).await
+            until_stop(serving.as_mut(), &mut stop, &Usage::default()).await
         });
         let first = poll_fn(|context| Poll::Ready(running.as_mut().poll(context)));
         assert!(first.await.is_pending());
@@ -95,7 +103,7 @@ mod tests {
         let (sender, mut stop) = watch::channel(false);
         let running = tokio::spawn(async move {
             let mut serving = pin!(connection(Arc::default()));
-            until_stop(serving.as_mut(), &mut stop).await
+            until_stop(serving.as_mut(), &mut stop, &Usage::default()).await
         });
         tokio::task::yield_now().await;
         drop(sender);
@@ -106,6 +114,6 @@ mod tests {
     async fn a_connection_that_ends_is_not_stopped() {
         let (_sender, mut stop) = watch::channel(false);
         let mut serving = pin!(tokio::task::yield_now());
-        assert!(until_stop(serving.as_mut(), &mut stop).await);
+        assert!(until_stop(serving.as_mut(), &mut stop, &Usage::default()).await);
     }
 }

@@ -8,8 +8,9 @@ use agentloop_gateway::{KeyRing, State, Tls};
 use agentloop_sim::Simulator;
 use bytes::Bytes;
 use http::Request;
+use tokio::io::AsyncWriteExt as _;
 
-use crate::common::{KEY, Stage, chat, upstream};
+use crate::common::{KEY, Stage, chat, post, send, upstream};
 use crate::servers::folder::Folder;
 use crate::servers::patience::{PATIENCE, until, within};
 
@@ -89,25 +90,61 @@ async fn a_stop_cuts_off_what_takes_too_long_and_records_it() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_limit_wait_their_turn() {
+async fn idle_connections_give_way_and_those_in_use_are_waited_for() {
     let stage = Stage::start(Simulator::new()).await;
     let server = stage.gateway.listen_with("127.0.0.1:0", None, 2).await.unwrap();
+    let url = |path: &str| format!("http://{}{path}", server.address());
+    let mut idle = Vec::new();
+    for _ in 0..5 {
+        idle.push(tokio::net::TcpStream::connect(server.address()).await.unwrap());
+    }
+    let health = || send(Request::get(url("/health/live")), "");
+    assert_eq!(within("a response", health()).await.status(), 200);
+    let (path, body) = chat(Protocol::OpenAiChat, "claude/long-40!stall-events=8", true);
     let mut held = Vec::new();
     for _ in 0..2 {
-        held.push(tokio::net::TcpStream::connect(server.address()).await.unwrap());
+        let opening = send(post(&url(&path), KEY), body.to_string());
+        let mut response = within("a stream", opening).await;
+        assert!(response.body_mut().next().await.is_some());
+        held.push(response);
     }
-    let request = || {
-        Request::get(format!("http://{}/health/live", server.address())).body(Bytes::new()).unwrap()
-    };
-    let transport = HttpTransport::new();
-    let waiting = tokio::time::timeout(
-        Duration::from_millis(200),
-        transport.send(request(), SendOptions::default()),
-    );
-    assert!(waiting.await.is_err(), "a third connection is served");
-    held.clear();
-    let served = within("a response", transport.send(request(), SendOptions::default())).await;
-    assert_eq!(served.unwrap().status(), 200);
+    // It is served as soon as there is a place, and no stream was ended for it.
+    let waiting = tokio::spawn(health());
+    assert!(held[1].body_mut().next().await.unwrap().is_ok());
+    assert!(!waiting.is_finished());
+    held.remove(0);
+    assert_eq!(within("a response", waiting).await.unwrap().status(), 200);
+    assert!(held[0].body_mut().next().await.unwrap().is_ok());
+}
+
+/// Strangers hold every place of the admin listener, in all ways that need no token.
+#[tokio::test]
+async fn an_operator_is_served_however_many_strangers_are_connected() {
+    let stage = Stage::start(Simulator::new()).await;
+    let token = "op-token-of-this-test";
+    let admin = stage.gateway.listen_admin("127.0.0.1:0", Some(token.into())).await.unwrap();
+    let h2 = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    for sent in [
+        "",
+        "GET /api/over",
+        "GET /api/overview HTTP/1.1\r\nhost: localhost\r\n",
+        "GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        "GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer guess\r\n\r\n",
+        "POST /api/keys HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer guess\r\ncontent-length: 900\r\n\r\n{",
+        "PRI",
+        h2,
+    ] {
+        let mut strangers = Vec::new();
+        for _ in 0..70 {
+            let mut stranger = tokio::net::TcpStream::connect(admin.address()).await.unwrap();
+            // One that gave way already cannot send.
+            let _ = stranger.write_all(sent.as_bytes()).await;
+            strangers.push(stranger);
+        }
+        let url = format!("http://{}/metrics", admin.address());
+        let asking = send(Request::get(url).header("authorization", format!("Bearer {token}")), "");
+        assert_eq!(within("a response", asking).await.status(), 200, "{sent}");
+    }
 }
 
 #[tokio::test]

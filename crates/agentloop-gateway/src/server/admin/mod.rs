@@ -30,6 +30,7 @@ use self::token::Gate;
 pub use self::token::{MIN_ADMIN_TOKEN_BYTES, check_admin_token};
 use crate::Gateway;
 use crate::head;
+use crate::server::Usage;
 use crate::store::Store;
 use crate::stream::GatewayBody;
 
@@ -57,6 +58,7 @@ impl Admin {
     pub(super) async fn respond<B>(
         &self,
         gateway: &Gateway,
+        usage: &Arc<Usage>,
         request: Request<B>,
     ) -> Response<GatewayBody>
     where
@@ -64,7 +66,7 @@ impl Admin {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (head, body) = request.into_parts();
-        let mut response = match self.route(gateway, &head, body).await {
+        let mut response = match self.route(gateway, usage, &head, body).await {
             Ok(response) => response,
             Err(problem) => problem.into_response(),
         };
@@ -75,6 +77,7 @@ impl Admin {
     async fn route<B>(
         &self,
         gateway: &Gateway,
+        usage: &Arc<Usage>,
         head: &Parts,
         body: B,
     ) -> Result<Response<GatewayBody>, Problem>
@@ -95,6 +98,23 @@ impl Admin {
         }
         guard::check_site(head)?;
         self.gate.check(&head.headers).await?;
+        let in_use = usage.begin();
+        let response = self.pass(gateway, head, body).await?;
+        Ok(response.map(|body| body.held(in_use)))
+    }
+
+    /// Responds to a request that has shown the token.
+    async fn pass<B>(
+        &self,
+        gateway: &Gateway,
+        head: &Parts,
+        body: B,
+    ) -> Result<Response<GatewayBody>, Problem>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let path = head.uri.path();
         if head.method == Method::GET && path == "/metrics" {
             return Ok(metrics(gateway));
         }
