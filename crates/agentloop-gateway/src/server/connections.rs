@@ -218,19 +218,13 @@ impl Connections {
         for open in self.open.values() {
             let usage = &open.usage;
             let Some(since) = usage.idle_since() else { continue };
-            let over = since.elapsed().checked_sub(usage.patience());
-            match over {
-                None => {}
-                // It has nothing to say goodbye to, or took too long for it.
-                Some(over)
-                    if usage.patience() == FIRST_REQUEST_TIMEOUT || over > ENDING_TIMEOUT =>
-                {
-                    if usage.close() {
-                        open.task.abort();
-                    }
-                }
-                Some(_) if !usage.is_ending() => usage.end(),
-                Some(_) => {}
+            let Some(over) = since.elapsed().checked_sub(usage.patience()) else { continue };
+            // A connection without a request has nothing to lose. Another one is told first.
+            let is_over = usage.patience() == FIRST_REQUEST_TIMEOUT || over > ENDING_TIMEOUT;
+            if is_over && usage.close() {
+                open.task.abort();
+            } else if !is_over && !usage.is_ending() {
+                usage.end();
             }
         }
     }
