@@ -32,7 +32,7 @@ const COMMENT: &[u8] = b": keep-alive\n\n";
 pub const MAX_WAITING_BYTES: usize = 2 << 20;
 
 /// The largest part of a body that is passed to hyper at once. hyper takes a part whole, whatever room it has.
-const MAX_FRAME_BYTES: usize = 64 << 10;
+const MAX_FRAME_BYTES: usize = 16 << 10;
 
 /// The body of a response of the gateway.
 pub struct GatewayBody {
@@ -40,7 +40,7 @@ pub struct GatewayBody {
     /// What is left of a piece that is larger than [`MAX_FRAME_BYTES`].
     rest: Bytes,
     /// Keeps the connection in use until the body has ended.
-    _in_use: Option<InUse>,
+    in_use: Option<InUse>,
 }
 
 enum Inner {
@@ -69,12 +69,12 @@ impl GatewayBody {
     }
 
     fn of(inner: Inner) -> Self {
-        Self { inner, rest: Bytes::new(), _in_use: None }
+        Self { inner, rest: Bytes::new(), in_use: None }
     }
 
     /// Returns the body of a request that keeps its connection in use.
     pub(crate) fn held(mut self, in_use: InUse) -> Self {
-        self._in_use = Some(in_use);
+        self.in_use = Some(in_use);
         self
     }
 
@@ -282,6 +282,9 @@ impl Body for GatewayBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if let Some(in_use) = &mut self.in_use {
+            in_use.ask();
+        }
         if self.rest.is_empty() {
             let piece = match &mut self.inner {
                 Inner::Pages(pages) => ready!(pages.as_mut().poll_next(context)),
@@ -292,6 +295,9 @@ impl Body for GatewayBody {
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
             }
+        }
+        if let Some(in_use) = &mut self.in_use {
+            in_use.pass_on();
         }
         let length = self.rest.len().min(MAX_FRAME_BYTES);
         Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))

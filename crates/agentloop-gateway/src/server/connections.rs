@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -44,6 +44,12 @@ pub(crate) struct Usage {
     is_ending: AtomicBool,
     ending: Notify,
     room: Arc<Room>,
+    /// How long the client may take nothing of its responses, if its version of HTTP does not show that otherwise.
+    client_timeout: OnceLock<Duration>,
+    /// How many parts of responses were passed on.
+    parts: AtomicU64,
+    /// How many requests wait for the client to take the last part that was passed on.
+    unread: AtomicU32,
 }
 
 /// Whether a new connection waits for a place.
@@ -55,7 +61,11 @@ struct Room {
 
 /// A request with a key in progress, up to the end of its response.
 #[derive(Debug)]
-pub(crate) struct InUse(Arc<Usage>);
+pub(crate) struct InUse {
+    usage: Arc<Usage>,
+    /// Whether the client has not taken the last part of the response yet.
+    is_unread: bool,
+}
 
 impl Default for Usage {
     fn default() -> Self {
@@ -74,6 +84,9 @@ impl Usage {
             is_ending: AtomicBool::new(false),
             ending: Notify::new(),
             room,
+            client_timeout: OnceLock::new(),
+            parts: AtomicU64::new(0),
+            unread: AtomicU32::new(0),
         }
     }
 
@@ -89,7 +102,20 @@ impl Usage {
         let more = |count: u32| if count == CLOSED { None } else { Some(count + 1) };
         // One that was chosen to end ends, and its request is lost, as if it had arrived a moment later.
         let _ = self.requests.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
-        InUse(Arc::clone(self))
+        InUse { usage: Arc::clone(self), is_unread: false }
+    }
+
+    /// Ends the connection if its client takes nothing of its responses for so long. A client of HTTP/2 can stop reading a response and
+    /// go on with its connection, so the socket does not show it.
+    pub(super) fn expect_reading(&self, client_timeout: Duration) {
+        let _ = self.client_timeout.set(client_timeout);
+    }
+
+    /// Returns whether every request waits for its client, and since which part.
+    fn is_unread(&self) -> (bool, u64) {
+        let requests = self.requests.load(Ordering::SeqCst);
+        let unread = self.unread.load(Ordering::SeqCst);
+        (requests > 0 && unread == requests, self.parts.load(Ordering::SeqCst))
     }
 
     /// Notes whether bytes wait to be written.
@@ -139,9 +165,27 @@ impl Usage {
     }
 }
 
+impl InUse {
+    /// Notes that a part of the response was passed on.
+    pub(crate) fn pass_on(&mut self) {
+        self.usage.parts.fetch_add(1, Ordering::Relaxed);
+        if !std::mem::replace(&mut self.is_unread, true) {
+            self.usage.unread.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Notes that the next part of the response is asked for.
+    pub(crate) fn ask(&mut self) {
+        if std::mem::take(&mut self.is_unread) {
+            self.usage.unread.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
 impl Drop for InUse {
     fn drop(&mut self) {
-        let usage = &self.0;
+        self.ask();
+        let usage = &self.usage;
         usage.see_request();
         let less = |count: u32| if count == CLOSED { None } else { count.checked_sub(1) };
         let before = usage.requests.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
@@ -163,6 +207,22 @@ pub(super) struct Connections {
 struct Open {
     usage: Arc<Usage>,
     task: AbortHandle,
+    /// Since when its client has taken nothing of the responses that wait for it, and up to which part.
+    unread: Option<(Instant, u64)>,
+}
+
+impl Open {
+    /// Ends it if its client reads nothing.
+    fn check_reading(&mut self) {
+        let Some(limit) = self.usage.client_timeout.get() else { return };
+        let (is_unread, part) = self.usage.is_unread();
+        match self.unread {
+            _ if !is_unread => self.unread = None,
+            Some((since, last)) if last == part && since.elapsed() >= *limit => self.task.abort(),
+            Some((_, last)) if last == part => {}
+            _ => self.unread = Some((Instant::now(), part)),
+        }
+    }
 }
 
 impl Connections {
@@ -183,7 +243,7 @@ impl Connections {
     ) {
         let usage = Arc::new(Usage::new(Arc::clone(&self.room)));
         let task = self.tasks.spawn(serve(Arc::clone(&usage)));
-        self.open.insert(task.id(), Open { usage, task });
+        self.open.insert(task.id(), Open { usage, task, unread: None });
     }
 
     /// Returns whether there is a place for one more. An idle connection gives way to it: first those that have shown no key, the
@@ -215,7 +275,8 @@ impl Connections {
     /// Ends connections that have been idle for too long.
     fn sweep(&mut self) {
         self.next_sweep = Instant::now() + SWEEP;
-        for open in self.open.values() {
+        for open in self.open.values_mut() {
+            open.check_reading();
             let usage = &open.usage;
             let Some(since) = usage.idle_since() else { continue };
             let Some(over) = since.elapsed().checked_sub(usage.patience()) else { continue };

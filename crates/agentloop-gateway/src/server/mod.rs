@@ -61,7 +61,7 @@ const MAX_STREAMS: u32 = 256;
 const MAX_ADMIN_STREAMS: u32 = 16;
 
 /// The most bytes that wait to be written to a stream of HTTP/2 before its body is asked for more.
-const MAX_SEND_BYTES: usize = 256 << 10;
+const MAX_SEND_BYTES: usize = 64 << 10;
 
 /// A gateway that listens. It runs in tasks of its own until it is shut down or dropped.
 #[derive(Debug)]
@@ -283,6 +283,7 @@ async fn serve<S>(
             }
         }
         Version::Http2 => {
+            usage.expect_reading(patience);
             let streams = match listening.face {
                 Face::Api => MAX_STREAMS,
                 Face::Admin(_) => MAX_ADMIN_STREAMS,

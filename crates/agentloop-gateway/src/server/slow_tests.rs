@@ -14,6 +14,7 @@ use futures_core::Stream;
 use h2::RecvStream;
 use http::{Request, Response};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+use tokio::time::timeout;
 
 use super::*;
 use crate::MAX_WAITING_BYTES;
@@ -113,7 +114,13 @@ impl Stage {
     fn connect(&self, version: Version) -> DuplexStream {
         let (near, far) = tokio::io::duplex(SOCKET_BYTES);
         let (listening, stop) = (Arc::clone(&self.listening), self.stop.subscribe());
-        tokio::spawn(async move { serve(near, version, &listening, &Arc::default(), stop).await });
+        tokio::spawn(async move {
+            let mut connections = Connections::new(1);
+            connections.spawn(|usage| async move {
+                serve(near, version, &listening, &usage, stop).await;
+            });
+            while timeout(Duration::from_secs(3_600), connections.wait()).await.is_ok() {}
+        });
         far
     }
 }
@@ -284,6 +291,30 @@ async fn a_slow_client_over_http_2_slows_the_provider_and_gets_everything() {
             }
             assert!(String::from_utf8_lossy(&last).ends_with(way.end()), "{way:?}");
             assert!(read >= (events - 1) * event_bytes, "{way:?}: {read}");
+        }
+    }
+}
+
+/// The client answers pings, so its connection is in order. It only never reads its response.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_nothing_over_http_2_is_given_up_and_a_slow_one_is_not() {
+    for way in WAYS {
+        let provider = Fast::new(100 << 10, 40);
+        let stage = Stage::new(&provider);
+        let (mut body, mut connection) = ask_http2(&stage, way, 65_535).await;
+        let mut pings = connection.ping_pong().unwrap();
+        let driving = tokio::spawn(connection);
+        // Slow, but it reads.
+        for _ in 0..20 {
+            let piece = body.data().await.unwrap().unwrap();
+            body.flow_control().release_capacity(piece.len()).unwrap();
+            tokio::time::sleep(Duration::from_secs(20)).await;
+        }
+        let mut count = 0;
+        while pings.ping(h2::Ping::opaque()).await.is_ok() && !driving.is_finished() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            count += 1;
+            assert!(count < 1_000, "{way:?}: the connection stays");
         }
     }
 }
