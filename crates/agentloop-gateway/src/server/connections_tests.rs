@@ -154,7 +154,7 @@ fn open(connections: &mut Connections) -> (Arc<Usage>, oneshot::Receiver<()>) {
         opened = Some(usage);
         async move {
             let _sender = sender;
-            pending().await
+            pending::<()>().await;
         }
     });
     (opened.unwrap(), ended)
