@@ -43,6 +43,11 @@ const STREAM_WINDOW: u32 = 1 << 20;
 /// do not block the others.
 const CONNECTION_WINDOW: u32 = STREAM_WINDOW * 64;
 
+/// How much memory of its own small unread frames may take, of all responses, as h2 counts it: what a frame has less than 256 bytes. Half of
+/// the window, which h2 takes by itself, is used up when a third of the streams are not read and have events of 100 bytes, and then all
+/// streams of the connection fail. This is enough for such events on all streams.
+const FRAME_OVERHEAD: usize = 2 * CONNECTION_WINDOW as usize;
+
 /// The largest head of a response, in bytes.
 const MAX_HEAD: u32 = 64 << 10;
 
@@ -87,6 +92,7 @@ impl Http2 {
             .initial_connection_window_size(CONNECTION_WINDOW)
             .initial_max_send_streams(UNKNOWN_STREAMS)
             .max_header_list_size(MAX_HEAD)
+            .data_frame_budget(FRAME_OVERHEAD)
             .enable_push(false)
             .handshake(io);
         let (sender, connection) =
@@ -174,6 +180,22 @@ impl Drop for Lease {
         load.streams -= 1;
         if load.streams == 0 {
             load.idle_since = Instant::now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What h2 counts for a frame with data: what it has less than so many bytes.
+    const COUNTED: usize = 256;
+
+    #[test]
+    fn responses_of_events_that_nobody_reads_do_not_end_their_connection() {
+        for event in 100..COUNTED {
+            let frames = MAX_STREAMS * (STREAM_WINDOW as usize).div_ceil(event);
+            assert!(frames * (COUNTED - event) <= FRAME_OVERHEAD, "{event}");
         }
     }
 }
