@@ -20,7 +20,7 @@ pub const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may be idle after a request, up to the end of the headers of the next one.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long the end of an idle connection may take. A client of HTTP/2 is told, so that it repeats a request that crosses the end.
+/// How long the end of an idle connection may take. A client of HTTP/2 gets a notice (GOAWAY), so it repeats a request that crosses the end.
 const ENDING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often idle connections are looked for.
@@ -280,7 +280,7 @@ impl Connections {
             let usage = &open.usage;
             let Some(since) = usage.idle_since() else { continue };
             let Some(over) = since.elapsed().checked_sub(usage.patience()) else { continue };
-            // A connection without a request has nothing to lose. Another one is told first.
+            // A connection without a request has nothing to lose. Another one gets a notice first.
             let is_over = usage.patience() == FIRST_REQUEST_TIMEOUT || over > ENDING_TIMEOUT;
             if is_over && usage.close() {
                 open.task.abort();

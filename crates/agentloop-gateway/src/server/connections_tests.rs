@@ -14,7 +14,7 @@ use crate::state::State;
 
 const KEY: &str = "al-key-of-connections";
 
-/// How much later than its time a connection may end: it is told, and looked for every second.
+/// How much later than its time a connection may end: it gets a notice first, and is looked for every second.
 const LATE: Duration = Duration::from_secs(8);
 
 fn listening(face: Face) -> Arc<Listening> {

@@ -2,7 +2,7 @@
 //!
 //! A right token is accepted at once, whatever else happens: no number of wrong ones, from any address, delays or locks out an operator. So
 //! wrong tokens are counted for the whole listener, which takes one number, and each is answered later than the one before. Counting
-//! by address was rejected: behind a proxy all clients have the same one, and a stranger may have as many as there are.
+//! per IP address was rejected: behind a proxy all clients have the same one, and a stranger may have as many as there are.
 
 use std::sync::Mutex;
 use std::time::Duration;

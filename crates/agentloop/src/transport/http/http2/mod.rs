@@ -192,7 +192,7 @@ mod tests {
     const COUNTED: usize = 256;
 
     #[test]
-    fn responses_of_events_that_nobody_reads_do_not_end_their_connection() {
+    fn responses_of_events_that_are_not_read_do_not_end_their_connection() {
         for event in 100..COUNTED {
             let frames = MAX_STREAMS * (STREAM_WINDOW as usize).div_ceil(event);
             assert!(frames * (COUNTED - event) <= FRAME_OVERHEAD, "{event}");
