@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use agentloop::{Cost, Error, Protocol, Usage};
+use agentloop::{Cost, Error, ErrorKind, Protocol, Usage};
 use http::StatusCode;
 use tokio::time::Instant;
 use tracing::Span;
@@ -255,11 +255,17 @@ impl Record {
     }
 }
 
-/// A request whose client disconnects before there is a response is recorded too.
+/// A request whose client disconnects before there is a response, or whose handling panics, is recorded too.
 impl Drop for Record {
     fn drop(&mut self) {
         if self.recorder.is_some() {
-            self.is_cancelled = true;
+            if std::thread::panicking() {
+                let message = "the handling of the request panicked";
+                self.status = StatusCode::INTERNAL_SERVER_ERROR;
+                self.error = Some(Error::new(ErrorKind::Server, message));
+            } else {
+                self.is_cancelled = true;
+            }
             self.pass_on();
         }
     }

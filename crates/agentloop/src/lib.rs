@@ -96,6 +96,8 @@ mod chat;
 mod client;
 #[cfg(feature = "config")]
 mod config;
+#[cfg(any(feature = "agent", feature = "serve"))]
+mod contained;
 pub mod credential;
 mod error;
 mod framing;
@@ -211,6 +213,8 @@ pub use transport::BoxFuture;
 /// What the other crates of the workspace share. It is not part of the API.
 #[doc(hidden)]
 pub mod internal {
+    #[cfg(any(feature = "agent", feature = "serve"))]
+    pub use crate::contained::{contained, poll_contained};
     pub use crate::lock::{lock, read, write};
     pub use crate::long_work::LongWork;
     #[cfg(any(feature = "bedrock", feature = "entra", feature = "mcp"))]

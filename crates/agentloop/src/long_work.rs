@@ -16,11 +16,16 @@ pub enum LongWork {
 }
 
 impl LongWork {
-    /// Does work on so many bytes.
-    pub fn run<T>(self, bytes: usize, work: impl FnOnce() -> T) -> T {
-        let is_long = self == Self::InPlace && bytes >= POLL_WORK_BYTES;
+    /// Returns where work on so many bytes is done.
+    #[must_use]
+    pub fn for_bytes(self, bytes: usize) -> Self {
+        if bytes >= POLL_WORK_BYTES { self } else { Self::InTask }
+    }
+
+    /// Does work.
+    pub fn run<T>(self, work: impl FnOnce() -> T) -> T {
         let can_move = || Handle::try_current().map(|runtime| runtime.runtime_flavor());
-        if is_long && matches!(can_move(), Ok(RuntimeFlavor::MultiThread)) {
+        if self == Self::InPlace && matches!(can_move(), Ok(RuntimeFlavor::MultiThread)) {
             tokio::task::block_in_place(work)
         } else {
             work()
@@ -48,7 +53,8 @@ mod tests {
                     // Much longer than a moved task needs.
                     let patience =
                         if long == LongWork::InPlace && bytes >= POLL_WORK_BYTES { 60 } else { 0 };
-                    long.run(bytes, || receiver.recv_timeout(Duration::from_secs(patience)).is_ok())
+                    long.for_bytes(bytes)
+                        .run(|| receiver.recv_timeout(Duration::from_secs(patience)).is_ok())
                 });
                 working.await.unwrap()
             })
@@ -60,8 +66,8 @@ mod tests {
 
     #[test]
     fn long_work_is_done_in_any_runtime_and_without_one() {
-        assert_eq!(LongWork::InPlace.run(usize::MAX, || 1), 1);
+        assert_eq!(LongWork::InPlace.run(|| 1), 1);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        assert_eq!(runtime.block_on(async { LongWork::InPlace.run(usize::MAX, || 2) }), 2);
+        assert_eq!(runtime.block_on(async { LongWork::InPlace.run(|| 2) }), 2);
     }
 }

@@ -30,6 +30,13 @@ pub(crate) fn own(status: StatusCode, code: &str, message: impl Into<String>) ->
     Error::new(kind, message).with_status(status.as_u16()).with_code(code)
 }
 
+/// Responds to a request whose handling panicked. Its record was passed on when it was dropped.
+pub(super) fn panicked(protocol: Protocol, said: &str) -> Response<GatewayBody> {
+    tracing::error!(said, "handling a request panicked: please report it");
+    let message = "the gateway failed to handle the request; its log has the reason";
+    respond(protocol, &own(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", message))
+}
+
 /// Returns an error of a provider as the client gets it: the provider's key is not the client's, and what failed here is not
 /// the client's fault.
 pub(crate) fn for_client(error: &Error) -> Error {

@@ -20,7 +20,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use agentloop::internal::LongWork;
+use agentloop::internal::{LongWork, poll_contained};
 use agentloop::protocol::serve::{Operation, shown_key};
 use agentloop::{Error, ErrorKind, Protocol};
 use bytes::Bytes;
@@ -149,11 +149,10 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let id = new_id();
-    let shown_id = HeaderValue::from_str(&id);
     let (head, body) = request.into_parts();
     let version = head.version;
     let begun = begin(state, accounts, head, move |protocol| {
-        Record::new(id, protocol, recorder, span.clone())
+        Record::new(show_id(id), protocol, recorder, span.clone())
     });
     // Without a key, a request does not keep its connection from giving way to another.
     let in_use = matches!(begun, Begun::Admitted(..)).then(|| usage.begin());
@@ -163,14 +162,13 @@ where
             Begun::Admitted(mut call, protocol) => {
                 match read_body(&call.state, &call.headers, body).await {
                     Ok(body) => {
-                        let bytes = body.len();
+                        let work = LongWork::InPlace.for_bytes(body.len());
                         call.body = body;
                         // Other tasks of the thread do not wait while a large request is read and converted.
                         let mut running = pin!(run(call));
-                        poll_fn(|context| {
-                            LongWork::InPlace.run(bytes, || running.as_mut().poll(context))
-                        })
-                        .await
+                        poll_fn(|context| work.run(|| poll_contained(running.as_mut(), context)))
+                            .await
+                            .unwrap_or_else(|said| failure::panicked(protocol, &said))
                     }
                     Err(error) => close(refuse(call.record, protocol, error), version),
                 }
@@ -186,7 +184,7 @@ where
             Some(in_use) => response.map(|body| body.held(in_use)),
             None => response,
         };
-        if let Ok(value) = shown_id {
+        if let Ok(value) = HeaderValue::try_from(show_id(id)) {
             response.headers_mut().insert(REQUEST_ID, value);
         }
         // The content type may be that of a provider, and no browser may take it for a page.
@@ -448,11 +446,16 @@ impl Random {
 }
 
 /// Returns a new id for a request.
-fn new_id() -> String {
-    let mut id = String::with_capacity("req_".len() + 2 * ID_BYTES);
-    id.push_str("req_");
-    key::push_hex(&mut id, &RANDOM.with_borrow_mut(Random::next_id));
-    id
+fn new_id() -> [u8; ID_BYTES] {
+    RANDOM.with_borrow_mut(Random::next_id)
+}
+
+/// Writes an id as clients and the log see it.
+fn show_id(id: [u8; ID_BYTES]) -> String {
+    let mut text = String::with_capacity("req_".len() + 2 * ID_BYTES);
+    text.push_str("req_");
+    key::push_hex(&mut text, &id);
+    text
 }
 
 #[cfg(test)]
@@ -466,7 +469,7 @@ mod tests {
 
     #[test]
     fn ids_of_requests_are_different_on_all_threads() {
-        let make = || (0..3 * ID_COUNT).map(|_| new_id()).collect::<Vec<_>>();
+        let make = || (0..3 * ID_COUNT).map(|_| show_id(new_id())).collect::<Vec<_>>();
         let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(make)).collect();
         let ids: Vec<_> = threads.into_iter().flat_map(|it| it.join().unwrap()).collect();
         let distinct: std::collections::HashSet<_> = ids.iter().collect();

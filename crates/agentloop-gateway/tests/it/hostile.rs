@@ -1,13 +1,17 @@
 //! Requests that are meant to hurt.
 
-use agentloop::Protocol;
+use agentloop::transport::{Body, SendOptions, Transport};
+use agentloop::{AgentLoop, BoxFuture, Config, Protocol, Provider};
+use agentloop_gateway::{Accounts, Gateway, KeyRing, State};
 use agentloop_sim::Simulator;
+use bytes::Bytes;
+use http::{Request, Response};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::common::{
-    CLIENTS, KEY, Reply, Stage, UPSTREAMS, chat, gateway_at, post, read_request, send,
+    CLIENTS, KEY, Records, Reply, Stage, UPSTREAMS, chat, gateway_at, post, read_request, send,
 };
 use crate::servers::patience::within;
 
@@ -235,7 +239,7 @@ async fn no_response_is_taken_for_a_page_that_it_does_not_say_to_be() {
         format!("http://{}/nothing", admin.address()),
         format!("http://{}/", admin.address()),
     ] {
-        let request = http::Request::get(url).header("authorization", format!("Bearer {KEY}"));
+        let request = Request::get(url).header("authorization", format!("Bearer {KEY}"));
         replies.push(Reply::read(send(request, "").await).await);
     }
     for reply in replies {
@@ -292,5 +296,56 @@ async fn the_model_of_a_path_is_not_a_path() {
             );
             assert!(!request.uri.query().unwrap_or_default().contains("key=b"), "{}", request.uri);
         }
+    }
+}
+
+/// A transport with a bug that some requests reach.
+#[derive(Debug)]
+struct Fragile;
+
+impl Transport for Fragile {
+    fn send<'a>(
+        &'a self,
+        request: Request<Bytes>,
+        _: SendOptions,
+    ) -> BoxFuture<'a, agentloop::Result<Response<Body>>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            assert!(!request.body().windows(4).any(|word| word == b"fuse"), "a fuse");
+            let text = r#"{"id":"r","object":"chat.completion","created":1,"model":"m","choices":[
+                {"index":0,"message":{"role":"assistant","content":"fine"},"finish_reason":"stop"}]}"#;
+            Ok(Response::new(Body::whole(text)))
+        })
+    }
+}
+
+/// A request that panics ends with an error and a record, and no other request notices.
+#[tokio::test]
+async fn a_panic_ends_its_request_alone() {
+    let config = Config::parse("[gateway.keys.test]\nkey_env='TEST'").unwrap().gateway.unwrap();
+    let provider = Provider::openai_compatible("fragile", "http://fragile.invalid/v1");
+    let client = AgentLoop::builder().provider(provider).transport(Fragile).build().unwrap();
+    let variable = |_: &str| Some(KEY.to_owned());
+    let state = State::new(&client, &config, KeyRing::default(), &variable).unwrap();
+    let records = Records::default();
+    let gateway = Gateway::with_accounts(
+        state,
+        vec![std::sync::Arc::new(records.clone())],
+        Accounts::in_memory(),
+    );
+    let server = gateway.listen("127.0.0.1:0").await.unwrap();
+    for (at, (_, protocol)) in CLIENTS.into_iter().enumerate() {
+        for (model, status) in [("fragile/m", 200), ("fragile/fuse", 500), ("fragile/m", 200)] {
+            let (path, body) = chat(protocol, model, false);
+            let url = format!("http://{}{path}", server.address());
+            let reply = Reply::read(send(post(&url, KEY), body.to_string()).await).await;
+            assert_eq!(reply.status, status, "{protocol:?} {model}: {}", reply.text());
+            assert_eq!(reply.text().contains("its log has the reason"), status == 500);
+        }
+        let seen = records.wait(3 * (at + 1)).await;
+        assert_eq!(
+            seen.iter().map(|it| it.status).collect::<Vec<_>>(),
+            [200, 500, 200].repeat(at + 1)
+        );
     }
 }

@@ -144,7 +144,7 @@ impl Inner {
         let named =
             |error: Error| secrets.hide(error.with_request_id(request_id.clone()).with_began(true));
         let decode = || codec(provider.protocol).decode_embed(provider, &body);
-        let embedded = self.long_work.run(body.len(), decode).map_err(named)?;
+        let embedded = self.long_work.for_bytes(body.len()).run(decode).map_err(named)?;
         if embedded.vectors.len() != texts.len() {
             let (sent, came) = (texts.len(), embedded.vectors.len());
             let message = format!("the provider returned {came} vectors for {sent} texts");

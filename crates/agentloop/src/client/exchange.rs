@@ -38,7 +38,7 @@ pub(super) struct Exchanged {
 impl Exchanged {
     /// Reads the body. The secrets of the request are removed from an error, because a provider may repeat them.
     pub(super) fn read<T>(&self, read: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
-        let read = self.long_work.run(self.body.len(), || read(&self.body));
+        let read = self.long_work.for_bytes(self.body.len()).run(|| read(&self.body));
         read.map_err(|error| self.secrets.hide(error))
     }
 }

@@ -337,8 +337,9 @@ impl Reply {
             self.rest = bytes.split_off(STEP);
         }
         let before = emitter.progress();
-        let mut take =
-            |frame: Frame<'_>| long_work.run(frame.data.len(), || decoder.frame(&frame, emitter));
+        let mut take = |frame: Frame<'_>| {
+            long_work.for_bytes(frame.data.len()).run(|| decoder.frame(&frame, emitter))
+        };
         let flow = match reading {
             Reading::Stream(reader) => reader.feed(&bytes, &mut take)?,
             Reading::List(reader) => reader.feed(&bytes, &mut take)?,
@@ -383,11 +384,11 @@ impl Reply {
             Reading::List(reader) => reader.finish().and_then(|()| decoder.finish(emitter)),
             Reading::Frames(reader) => reader.finish().and_then(|()| decoder.finish(emitter)),
             Reading::Unknown(body, _) => {
-                long_work.run(body.len(), || decode_body(body, decoder, emitter))
+                long_work.for_bytes(body.len()).run(|| decode_body(body, decoder, emitter))
             }
             Reading::Whole(body) => {
                 let body = body.bytes();
-                long_work.run(body.len(), || decode_body(body, decoder, emitter))
+                long_work.for_bytes(body.len()).run(|| decode_body(body, decoder, emitter))
             }
         };
         // A body that is an error fails the call, even if content precedes the error: the caller has not seen it.

@@ -338,7 +338,8 @@ impl Inner {
         let decode = || protocol::task::decode(&target.provider, task, &head.headers, &body);
         let decoded = self
             .long_work
-            .run(body.len(), decode)
+            .for_bytes(body.len())
+            .run(decode)
             .map_err(|error| error.with_request_id(request_id.clone()).with_began(true))?;
         let raw = raw.map(|mut raw| {
             raw.push(&body);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 /// The modules in their order: each imports only modules before it. `docs/architecture.md` explains it.
 const ORDER: &[&str] = &[
     "calendar",
+    "contained",
     "hash",
     "limits",
     "lock",

@@ -9,8 +9,8 @@ use tracing::Instrument as _;
 use super::super::cancel::CancelToken;
 use super::super::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolStatus};
 use super::super::truncate::truncate_to_chars;
-use super::guard::catch_panics;
 use super::{Run, millis, span};
+use crate::contained::contained;
 use crate::limits::{MAX_TOOL_RETRY_WAIT, TOOL_RETRY_WAIT};
 
 /// A call that is ready to run. It owns everything that it needs.
@@ -102,11 +102,11 @@ async fn attempt(
     let Some(handler) = tool.handler().cloned() else {
         return Err((ToolStatus::UnknownTool, ToolError::new("the tool has no handler")));
     };
-    let running = catch_panics(|| {
-        let arguments = arguments.clone();
-        // The future must not outlive what it borrows from.
-        Box::pin(async move { handler.call(arguments, context).await })
-    });
+    let arguments = arguments.clone();
+    let running = async move {
+        let panicked = |said| Err(ToolError::new(format!("the tool panicked: {said}")));
+        contained(async { handler.call(arguments, context).await }).await.unwrap_or_else(panicked)
+    };
     let done = match tool.timeout {
         None => running.await,
         Some(limit) => match timeout(limit, running).await {

@@ -3,7 +3,6 @@
 mod ask;
 mod decide;
 mod execute;
-mod guard;
 mod preparing;
 mod span;
 mod tools;
