@@ -28,6 +28,7 @@
 use agentloop::internal::{read, write};
 
 mod account;
+mod background;
 mod body;
 mod bucket;
 mod cache;

@@ -33,6 +33,7 @@ pub(crate) use health::StoreHealth;
 use health::{Access, Watched};
 
 use self::sums::Sums;
+use crate::background::keep_running;
 use crate::journal::Journal;
 use crate::store::{KeyTable, LedgerRow, PriceId, RowFilter, Store};
 
@@ -145,12 +146,17 @@ impl Tasks {
         let sums = Mutex::default();
         let context = Arc::new(Context { store, journal, books, settings, health, sums, stop });
         let version = keys::load_first(&context).await;
-        let ledger = tokio::spawn(ledger::run(Arc::clone(&context), has_rows));
-        let others = vec![
-            tokio::spawn(keys::run(Arc::clone(&context), version)),
-            tokio::spawn(flush(Arc::clone(&context))),
-            tokio::spawn(prune::run(Arc::clone(&context))),
-        ];
+        let shared = || Arc::clone(&context);
+        let (storing, reading, flushing, pruning) = (shared(), shared(), shared(), shared());
+        let ledger = keep_running("ledger", move || {
+            // After a panic it is not known what was stored.
+            ledger::run(Arc::clone(&storing), std::mem::replace(&mut has_rows, true))
+        });
+        let ledger = tokio::spawn(ledger);
+        let keys = keep_running("keys", move || keys::run(Arc::clone(&reading), version));
+        let flush = keep_running("flush", move || flush(Arc::clone(&flushing)));
+        let prune = keep_running("prune", move || prune::run(Arc::clone(&pruning)));
+        let others = vec![tokio::spawn(keys), tokio::spawn(flush), tokio::spawn(prune)];
         Ok(Self { context, ledger, others })
     }
 

@@ -40,6 +40,7 @@ use tokio::time::Instant;
 use self::connection::Server;
 use self::table::{Batch, ClaimWait, Decided, EntryWait, MAX_WAITING, Table};
 use super::{Budget, Claim, Cluster, ClusterHealth, Ends, Entry, Rates, Refusal, Window};
+use crate::background::keep_running;
 use crate::store::Store;
 
 /// How long Redis has for a response while requests wait. A request waits for at most two.
@@ -212,8 +213,12 @@ impl RedisCluster {
             look: Notify::new(),
         });
         let link = task::probe(&shared).await;
-        let task = tokio::spawn(task::run(Arc::clone(&shared), link));
-        let ledger = tokio::spawn(ledger::run(Arc::clone(&shared), store));
+        let (limits, budgets) = (Arc::clone(&shared), Arc::clone(&shared));
+        let mut link = link;
+        let task = keep_running("redis", move || task::run(Arc::clone(&limits), link.take()));
+        let sums = move || ledger::run(Arc::clone(&budgets), Arc::clone(&store));
+        let task = tokio::spawn(task);
+        let ledger = tokio::spawn(keep_running("budgets", sums));
         Ok(Self { shared, task: Mutex::new(Some(task)), ledger: Some(ledger) })
     }
 }
