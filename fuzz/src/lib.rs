@@ -11,6 +11,7 @@
     reason = "a law that does not hold ends the run"
 )]
 
+pub mod hostile;
 mod mutate;
 mod rng;
 mod seeds;

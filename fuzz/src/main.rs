@@ -3,6 +3,7 @@
 //! - `agentloop-fuzz run SECONDS [TARGET [FIRST]]`: changes the seeds at random, from the input of that number on, and says what broke.
 //! - `agentloop-fuzz corpus FOLDER`: writes the seeds of all targets.
 //! - `agentloop-fuzz try TARGET FILE…`: reads an input that broke something again.
+//! - `agentloop-fuzz hostile [READER…]`: reads all hostile inputs of all readers, or of these, and prints what they took.
 //! - `agentloop-fuzz list`: the names of the targets.
 
 #![allow(
@@ -16,6 +17,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use agentloop_fuzz::hostile::{READERS, Reader, Scale};
 use agentloop_fuzz::{Mutator, Rng, TARGETS, Target};
 
 fn main() {
@@ -30,10 +32,13 @@ fn main() {
                 target.check(&std::fs::read(file).expect("a file that can be read"));
             }
         }
+        ["hostile", names @ ..] => hostile(names),
         ["run", seconds] => TARGETS.iter().for_each(|target| run(*target, seconds, "0")),
         ["run", seconds, name] => run(Target::of(name).expect("a target"), seconds, "0"),
         ["run", seconds, name, first] => run(Target::of(name).expect("a target"), seconds, first),
-        _ => panic!("run SECONDS [TARGET [FIRST]], corpus FOLDER, try TARGET FILE…, or list"),
+        _ => panic!(
+            "run SECONDS [TARGET [FIRST]], corpus FOLDER, try TARGET FILE…, hostile [READER…], or list"
+        ),
     }
 }
 
@@ -45,6 +50,15 @@ fn corpus(folder: &Path) {
             std::fs::write(folder.join(format!("seed-{at:03}")), seed)
                 .expect("a file that can be written");
         }
+    }
+}
+
+fn hostile(names: &[&str]) {
+    let is_named = |reader: &&Reader| names.is_empty() || names.contains(&reader.name);
+    for reader in READERS.iter().flat_map(|some| some.iter()).filter(is_named) {
+        let measured = reader.check(Scale::of_this_build());
+        println!("{:<40} {measured}", reader.name);
+        measured.broken.iter().for_each(|broken| println!("    {broken}"));
     }
 }
 

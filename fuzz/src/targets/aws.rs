@@ -36,7 +36,7 @@ const SIGNED_ON: &str = r#"{"roleCredentials":{"accessKeyId":"AK","secretAccessK
 const ASSUMED: &str = r#"{"AssumeRoleResponse":{"AssumeRoleResult":{"Credentials":{"AccessKeyId":"AK","Expiration":4.0709088E9,"SecretAccessKey":"fuzzed-secret-key","SessionToken":"T\u0041"}},"ResponseMetadata":{"RequestId":"1"}}}"#;
 const REFUSED: &str = r#"{"Error":{"Type":"Sender","Code":"AccessDenied","Message":"fuzzed-secret-key"},"RequestId":"1"}"#;
 
-pub(super) fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let roles = [CONFIG, KEYS, TOKEN, "imds-token", "web", SERVED, ASSUMED, ASSUMED].join(END);
     let keys = CONFIG.replace("source_profile = base", "source_profile = keys");
     [
@@ -53,7 +53,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-pub(super) fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let [which, status, bytes @ ..] = bytes else { return };
     let mut parts: Vec<Vec<u8>> = Vec::new();
     let mut rest = bytes;

@@ -107,7 +107,7 @@ const PLACES: [&str; 14] = [
     "limits",
 ];
 
-pub(super) fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     SEEDS.map(|seed| seed.as_bytes().to_vec()).to_vec()
 }
 
@@ -119,7 +119,7 @@ fn the_seeds_are_read() {
     }
 }
 
-pub(super) fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     // A file that is named is read, whichever it is.
     if text.contains("model_data") || text.contains('\\') {

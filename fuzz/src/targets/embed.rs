@@ -15,7 +15,7 @@ const SEEDS: [&str; 6] = [
     r#"{"id":"i","embeddings":{"float":[[0.1,0.2]]},"texts":["a"],"meta":{"billed_units":{"input_tokens":2}}}"#,
 ];
 
-pub(super) fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let rows = 0..rows().len();
     rows.flat_map(|row| SEEDS.map(|seed| input(u8::try_from(row).unwrap_or_default(), 0, seed)))
         .collect()
@@ -44,5 +44,13 @@ pub(super) fn check(bytes: &[u8]) {
             serde_json::to_string(&response).unwrap();
         }
         Err(error) => assert!(!error.message().is_empty()),
+    }
+}
+
+/// Reads a response of every provider.
+pub(crate) fn read_all(bytes: &[u8]) {
+    for provider in ["openai", "google", "cohere", "bedrock", "ollama"] {
+        let response = HttpResponse::new(bytes.to_vec());
+        drop(inspect::decode_embed(client(), &DecodeOptions::new(provider), &response));
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn targets() -> Vec<(String, Protocol)> {
 }
 
 /// A request that uses everything that there is.
-pub(super) fn everything() -> Value {
+pub(crate) fn everything() -> Value {
     serde_json::from_str(include_str!("everything.json")).unwrap()
 }
 

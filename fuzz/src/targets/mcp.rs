@@ -21,7 +21,7 @@ const SEED: &str = r#"{"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":"202
 {"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"no","data":{"a":[1]}}}
 "#;
 
-pub(super) fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let lines: Vec<&str> = SEED.split_inclusive('\n').collect();
     let paged = lines[1].replace("]}}", "],\"nextCursor\":\"2\"}}");
     let notice = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n";
@@ -36,7 +36,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-pub(super) fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let lines: Vec<Vec<u8>> =
         bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     run(async {

@@ -1,23 +1,22 @@
 //! What is fuzzed. One more is one more line.
 
-mod amplify;
-mod aws;
+pub(crate) mod aws;
 mod carry;
 mod chat;
-mod config;
+pub(crate) mod config;
 mod decode;
-mod embed;
-mod encode;
+pub(crate) mod embed;
+pub(crate) mod encode;
 mod framing;
 mod headers;
-mod laws;
-mod mcp;
-mod models;
-mod readers;
+pub(crate) mod laws;
+pub(crate) mod mcp;
+pub(crate) mod models;
+pub(crate) mod readers;
 mod serve;
-mod structured;
-mod suspended;
-mod tasks;
+pub(crate) mod structured;
+pub(crate) mod suspended;
+pub(crate) mod tasks;
 
 use agentloop::Protocol;
 
@@ -97,7 +96,6 @@ pub const TARGETS: &[Target] = &[
         |input| decode::check(Protocol::GeminiInteractions, input),
         || decode::seeds(Protocol::GeminiInteractions),
     ),
-    target("amplify", amplify::check, amplify::seeds),
     target("framing", framing::check, framing::seeds),
     target("headers", headers::check, headers::seeds),
     target("encode", encode::check, encode::seeds),

@@ -2,7 +2,7 @@
 
 use agentloop::{ErrorKind, ModelCatalog};
 
-pub(super) fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../crates/agentloop/src/models/data.json");
     let whole = std::fs::read_to_string(path).unwrap();
@@ -18,7 +18,33 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-pub(super) fn check(bytes: &[u8]) {
+/// A whole file with a few of the models.
+pub(crate) fn documents() -> Vec<Vec<u8>> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../crates/agentloop/src/models/data.json");
+    let mut value: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    shorten(&mut value);
+    vec![value.to_string().into_bytes()]
+}
+
+/// Keeps a few elements of each list and of each object that has many.
+fn shorten(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Array(items) => {
+            items.truncate(8);
+            items.iter_mut().for_each(shorten);
+        }
+        serde_json::Value::Object(fields) => {
+            let names: Vec<String> = fields.keys().skip(12).cloned().collect();
+            names.iter().for_each(|name| drop(fields.shift_remove(name)));
+            fields.values_mut().for_each(shorten);
+        }
+        _ => {}
+    }
+}
+
+pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for read in [ModelCatalog::parse(text), ModelCatalog::embedded().with_overrides(text)] {
         match read {

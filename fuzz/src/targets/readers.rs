@@ -22,7 +22,7 @@ const PATHS: [&str; 8] = [
     "/v1/messages?beta=true",
 ];
 
-pub(super) fn seeds(protocol: Protocol) -> Vec<Vec<u8>> {
+pub(crate) fn seeds(protocol: Protocol) -> Vec<Vec<u8>> {
     let speaker = speakers(protocol)[0];
     let plain = json!({"model": "m", "messages": [{"role": "user", "content": "Hello"}]});
     let mut requests = histories();
@@ -41,7 +41,7 @@ pub(super) fn seeds(protocol: Protocol) -> Vec<Vec<u8>> {
     seeds
 }
 
-pub(super) fn check(protocol: Protocol, bytes: &[u8]) {
+pub(crate) fn check(protocol: Protocol, bytes: &[u8]) {
     let Some((at, how, json)) = parts(bytes) else { return };
     let usual = usize::from(protocol == Protocol::Gemini);
     let path = if how < 128 { PATHS[usual] } else { PATHS[usize::from(how) % PATHS.len()] };
@@ -75,12 +75,12 @@ const EMBED: [&str; 8] = [
     r#"{"inputText":"one","dimensions":256,"normalize":true}"#,
 ];
 
-pub(super) fn embed_seeds() -> Vec<Vec<u8>> {
+pub(crate) fn embed_seeds() -> Vec<Vec<u8>> {
     let protocols = 0..u8::try_from(Protocol::ALL.len()).unwrap_or_default();
     protocols.flat_map(|at| EMBED.map(|seed| input(at, at, seed))).collect()
 }
 
-pub(super) fn check_embed(bytes: &[u8]) {
+pub(crate) fn check_embed(bytes: &[u8]) {
     const PATHS: [&str; 5] = [
         "/v1/embeddings",
         "/v1beta/models/some-model:embedContent",

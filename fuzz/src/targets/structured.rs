@@ -25,7 +25,7 @@ const ANSWERS: [&str; 7] = [
     "no",
 ];
 
-pub(super) fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for schema in SCHEMAS {
         for (at, answer) in ANSWERS.iter().enumerate() {
@@ -36,7 +36,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-pub(super) fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let Some((size, how, text)) = parts(bytes) else { return };
     let text = String::from_utf8_lossy(text);
     let Some((schema, answer)) = text.split_once('\n') else { return };

@@ -47,7 +47,7 @@ fn made() -> Agent {
     Agent::new(client().clone()).tool(send.policy(Policy::Ask)).tool(free).tool(own)
 }
 
-pub(super) fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     run(async {
         let question = ChatRequest::new("sim/any").system("Be brief.").user("How is the weather?");
         let first = agent().run(question).await.unwrap();
@@ -62,7 +62,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     })
 }
 
-pub(super) fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let Some((how, _, json)) = parts(bytes) else { return };
     let Ok(mut waiting) = serde_json::from_slice::<Suspended>(json) else { return };
     let stored = serde_json::to_string(&waiting).unwrap();

@@ -1,6 +1,6 @@
 //! Images, speech, transcripts, rankings, moderations and batches: responses through the whole client, and requests that a server reads.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::LazyLock;
 
 use agentloop::protocol::serve::{TaskForm, read_task, write_task, write_task_event};
@@ -29,6 +29,8 @@ const TYPES: [&str; 5] = [
 thread_local! {
     /// The response of every call, and its type.
     static RESPONSE: RefCell<(Bytes, &'static str)> = const { RefCell::new((Bytes::new(), "")) };
+    /// Whether it is the response of one call only.
+    static ONCE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// A transport that returns these bytes to every request.
@@ -42,6 +44,9 @@ impl Transport for Given {
         _: SendOptions,
     ) -> BoxFuture<'a, Result<Response<Body>>> {
         let (bytes, kind) = RESPONSE.with(|response| response.borrow().clone());
+        if ONCE.get() {
+            given(b"{}", kind);
+        }
         let response = Response::builder().header(CONTENT_TYPE, kind).body(Body::whole(bytes));
         Box::pin(async { Ok(response.unwrap()) })
     }
@@ -118,7 +123,7 @@ const SEEDS: [(u8, u8, &str); 12] = [
     ),
 ];
 
-pub(super) fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     SEEDS.map(|(at, how, text)| input(at, how, text)).to_vec()
 }
 
@@ -136,7 +141,7 @@ fn task(at: u8, model: String) -> Task {
 pub(super) fn check(bytes: &[u8]) {
     let Some((at, how, bytes)) = parts(bytes) else { return };
     let kind = TYPES[usize::from(how) % TYPES.len()];
-    RESPONSE.with(|response| *response.borrow_mut() = (Bytes::copy_from_slice(bytes), kind));
+    given(bytes, kind);
     let names: Vec<&str> = rows().iter().map(|row| row.name.as_ref()).chain(["lab"]).collect();
     let provider = names[usize::from(how / 5) % names.len()];
     if at % 6 == 5 {
@@ -169,6 +174,59 @@ pub(super) fn check(bytes: &[u8]) {
         }
         assert_eq!(ends, 1, "a stream ends once");
     });
+}
+
+/// Reads a response of every task, complete or streamed, of providers of each form.
+pub(crate) fn read_all(bytes: &[u8], kind: &'static str) {
+    run(async {
+        for provider in ["openai", "google", "cohere", "mistral", "lab"] {
+            for at in 0..5 {
+                given(bytes, kind);
+                let task = || task(at, format!("{provider}/m"));
+                if kind == TYPES[1] {
+                    let Ok(mut stream) = client().task_stream(task()).await else { continue };
+                    while let Some(Ok(_)) = stream.next().await {}
+                } else {
+                    drop(client().task(task()).await);
+                }
+            }
+        }
+    });
+}
+
+/// Reads the results of a batch.
+pub(crate) fn read_batch(bytes: &[u8]) {
+    given(bytes, TYPES[0]);
+    check_batch("openai");
+}
+
+/// Reads a list of models, of files and of batches.
+pub(crate) fn read_lists(bytes: &[u8]) {
+    run(async {
+        for provider in ["openai", "anthropic", "google", "cohere", "ollama", "bedrock"] {
+            given_once(bytes);
+            drop(client().models(provider).await);
+            given_once(bytes);
+            drop(client().batches().list(provider).await);
+            if let Ok(files) = client().files(provider) {
+                given_once(bytes);
+                drop(files.list().await);
+                given_once(bytes);
+                drop(files.get("f").await);
+            }
+        }
+    });
+}
+
+fn given(bytes: &[u8], kind: &'static str) {
+    RESPONSE.with(|response| *response.borrow_mut() = (Bytes::copy_from_slice(bytes), kind));
+    ONCE.set(false);
+}
+
+/// Gives a page of a list, and no second one.
+fn given_once(bytes: &[u8]) {
+    given(bytes, TYPES[0]);
+    ONCE.set(true);
 }
 
 /// Reads a status and results of a batch, which are the same bytes.
@@ -206,20 +264,22 @@ const REQUESTS: [(u8, &str); 7] = [
     (6, "--b\r\n\r\n--b--"),
 ];
 
-pub(super) fn request_seeds() -> Vec<Vec<u8>> {
+pub(crate) fn request_seeds() -> Vec<Vec<u8>> {
     REQUESTS.map(|(at, text)| input(at, u8::from(text.starts_with("--")), text)).to_vec()
 }
 
+/// Where requests of tasks are sent.
+pub(crate) const PATHS: [&str; 7] = [
+    "/v1/images/generations",
+    "/v1/images/edits",
+    "/v1/audio/speech",
+    "/v1/audio/transcriptions",
+    "/v1/rerank",
+    "/v1/moderations",
+    "/v1/audio/translations?x",
+];
+
 pub(super) fn check_request(bytes: &[u8]) {
-    const PATHS: [&str; 7] = [
-        "/v1/images/generations",
-        "/v1/images/edits",
-        "/v1/audio/speech",
-        "/v1/audio/transcriptions",
-        "/v1/rerank",
-        "/v1/moderations",
-        "/v1/audio/translations?x",
-    ];
     let Some((at, how, bytes)) = parts(bytes) else { return };
     let kind = match how & 1 {
         0 => "application/json",
