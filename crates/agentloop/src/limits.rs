@@ -113,6 +113,10 @@ pub const MAX_HELD_PER_BYTE: usize = 64;
 /// The bytes that a response may hold however little was received of it.
 pub const MAX_HELD_FREE_BYTES: usize = 16 << 20;
 
+/// The most bytes of a response's id, and of the name of its model, that a [written](crate::protocol::serve::StreamWriter) stream repeats in its
+/// events.
+pub const MAX_REPEATED_BYTES: usize = 1 << 10;
+
 /// The most parts that one choice may have.
 pub const MAX_PARTS: usize = 1 << 16;
 

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
+
 use super::capsule::{Entry, Place, seal, with_capsule};
 use crate::chat::{
     ChatResponse, ChatStreamEvent, ContentPart, PartDelta, PartStart, Protocol, ProviderState,
     RedactedThinkingPart, ResponsePart, TextPart, ToolCallPart,
 };
-use serde_json::{Value, json};
+use crate::limits::MAX_REPEATED_BYTES;
 
 /// Rewrites the events of a response for a client of another API: what that API cannot hold travels in capsules.
 ///
@@ -380,7 +382,6 @@ impl Carrier {
                 | ResponsePart::ServerToolResult(_)
                 | ResponsePart::Opaque(_)
         ) && !matches!(&part, ResponsePart::Text(text) if is_empty(text));
-        let model = self.model.clone();
         let has_sites = self.returns_thinking;
         let client = self.client;
         let state = &mut self.choices[at];
@@ -391,7 +392,7 @@ impl Carrier {
             state.seen.calls = state.seen.calls.max(place.calls + calls);
         }
         let mut part = part;
-        own(&mut part, &model);
+        own(&mut part, &self.model);
         match part {
             ResponsePart::Text(text) if is_empty(&text) => {
                 text.provider_state.as_ref()?;
@@ -479,7 +480,7 @@ impl State {
 }
 
 /// Records the model that made the state of a part. Removes state that only names the provider, unless the part is
-/// thinking: that is only sent back to its provider.
+/// thinking: that is only sent back to its provider. A name that is longer than any is not repeated in each part.
 fn own(part: &mut ResponsePart, model: &str) {
     let keeps = matches!(part, ResponsePart::Thinking(_) | ResponsePart::RedactedThinking(_));
     let slot = match part {
@@ -494,7 +495,7 @@ fn own(part: &mut ResponsePart, model: &str) {
     }
     if let Some(state) = slot
         && state.model.is_none()
-        && !model.is_empty()
+        && (1..=MAX_REPEATED_BYTES).contains(&model.len())
     {
         state.model = Some(model.to_owned());
     }

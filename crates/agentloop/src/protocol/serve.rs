@@ -20,6 +20,7 @@ use crate::chat::{
     ChatRequest, ChatResponse, ChatStreamEvent, EmbedRequest, EmbedResponse, Warning,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_REPEATED_BYTES;
 use crate::models::ModelInfo;
 
 pub use super::embed::VectorForm;
@@ -524,8 +525,14 @@ impl StreamWriter {
     }
 
     /// Returns the bytes of an event; none if the protocol has no such event.
+    ///
+    /// Most protocols repeat the response's id and the name of its model in every event. Of longer ones than [`MAX_REPEATED_BYTES`] the rest is
+    /// cut off, because a stream would be as long as they are times its events.
     pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
-        let written = self.writer.write(event);
+        let written = match shortened(event) {
+            Some(event) => self.writer.write(&event),
+            None => self.writer.write(event),
+        };
         match self.framing {
             // Bytes must stay as they are.
             StreamFraming::Frames => written,
@@ -533,4 +540,19 @@ impl StreamWriter {
             _ => lines::escape(written),
         }
     }
+}
+
+/// Returns the start of a response with a shorter id and model, if one is too long to be repeated.
+fn shortened(event: &ChatStreamEvent) -> Option<ChatStreamEvent> {
+    let ChatStreamEvent::MessageStart { id, model, .. } = event else { return None };
+    if id.len().max(model.len()) <= MAX_REPEATED_BYTES {
+        return None;
+    }
+    let mut event = event.clone();
+    if let ChatStreamEvent::MessageStart { id, model, .. } = &mut event {
+        for text in [id, model] {
+            text.truncate(text.floor_char_boundary(MAX_REPEATED_BYTES));
+        }
+    }
+    Some(event)
 }

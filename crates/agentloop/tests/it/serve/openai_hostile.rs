@@ -1,8 +1,9 @@
 //! Requests that no client should send.
 
 use agentloop::Protocol;
+use agentloop::carry::Carrier;
 use agentloop::protocol::serve::{StreamWriter, read_chat, write_body_for};
-use agentloop::{ChatResponse, ErrorKind, ResponsePart, ToolCallPart};
+use agentloop::{ChatResponse, ErrorKind, ProviderState, ResponsePart, ThinkingPart, ToolCallPart};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -222,4 +223,40 @@ proptest! {
             }
         }
     }
+}
+
+/// Found by the harness of hostile inputs: a stream of 69 kB became one of 3 MB, which had the name of its model in each chunk.
+#[test]
+fn a_long_name_of_a_model_is_not_repeated_in_every_event() {
+    for protocol in Protocol::ALL {
+        let mut response = ChatResponse::from_parts("lab/m", ["a"; 100]);
+        response.id = "i".repeat(100_000);
+        response.model = "é".repeat(50_000);
+        let mut writer = StreamWriter::new(*protocol, true);
+        let written: usize = response.unfold().iter().map(|event| writer.write(event).len()).sum();
+        assert!(written < 1_500_000, "{protocol:?}: {written} bytes");
+    }
+}
+
+/// Found by the harness of hostile inputs: every thinking block of a response kept the name of its model.
+#[test]
+fn a_long_name_of_a_model_is_not_kept_with_every_part() {
+    let thinking = || {
+        let mut part = ThinkingPart::new("hm");
+        part.provider_state =
+            Some(Box::new(ProviderState::new("anthropic", json!({"signature": "s"}))));
+        ResponsePart::Thinking(part)
+    };
+    let mut response = ChatResponse::from_parts("anthropic/m", (0..100).map(|_| thinking()));
+    response.model = "m".repeat(100_000);
+    for part in &mut response.choices[0].content {
+        if let ResponsePart::Thinking(part) = part
+            && let Some(state) = &mut part.provider_state
+        {
+            state.model = None;
+        }
+    }
+    let carried = Carrier::new(CHAT, Protocol::Anthropic).response(response);
+    let size = serde_json::to_string(&carried).unwrap().len();
+    assert!(size < 1_000_000, "{size}");
 }
