@@ -64,7 +64,7 @@ fn frames(text: &str) -> Vec<u8> {
 }
 
 /// CRC-32, bit by bit.
-fn checksum(bytes: &[u8]) -> u32 {
+pub(crate) fn checksum(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |sum, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
             (sum >> 1) ^ if sum & 1 == 1 { 0xEDB8_8320 } else { 0 }

@@ -40,11 +40,14 @@ areas! {
     requests_of_clients_keep_the_limits: 2;
     other_bodies_keep_the_limits: 3;
     files_keep_the_limits: 4;
+    requests_at_the_gateway_keep_the_limits: 5;
+    files_of_the_gateway_keep_the_limits: 6;
+    translated_responses_keep_the_limits: 7;
 }
 
 #[test]
 fn every_reader_of_the_sources_is_in_the_table() {
-    let names = ["agentloop", "agentloop-macros", "agentloop-sim"];
+    let names = ["agentloop", "agentloop-gateway", "agentloop-macros", "agentloop-sim"];
     let wrong = unlisted(&names, READERS, NO_READERS);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

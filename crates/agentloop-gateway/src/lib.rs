@@ -36,6 +36,8 @@ mod call;
 #[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "only Redis connects gateways"))]
 mod cluster;
 mod head;
+#[doc(hidden)]
+pub mod internal;
 mod journal;
 mod key;
 mod live;

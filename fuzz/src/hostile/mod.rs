@@ -39,9 +39,9 @@ pub const HELD_FREE: u64 = 512 << 10;
 /// How many times the allocations may become when the input is four times as long: four, and half as much for buffers that double.
 pub const MAX_GROWTH: u64 = 6;
 
-/// What is no sign of growth, whatever the size: the bytes that are allocated for each byte of the input (buffers that double copy what
-/// they hold), and the bytes of the input for each allocation.
-const GROWTH_FREE: (u64, u64) = (32, 16);
+/// What is no sign of growth, whatever the size: as many bytes as may be in memory for each byte of the input (buffers that double copy
+/// what they hold), and an allocation for each of so many bytes of the input.
+const GROWTH_FREE: (u64, u64) = (1, 16);
 
 /// How many seeds are cut, the shortest first, and at how many places each.
 const MAX_CUT: (usize, usize) = (4, 200);
@@ -209,7 +209,11 @@ impl Reader {
         let [one, four, sixteen] = costs else { return };
         let more = (sixteen.length - four.length) as u64;
         let counts = [
-            ("bytes", costs.iter().map(|cost| cost.allocated).collect(), more * GROWTH_FREE.0),
+            (
+                "bytes",
+                costs.iter().map(|cost| cost.allocated).collect(),
+                more * self.held.0 * GROWTH_FREE.0,
+            ),
             (
                 "allocations",
                 costs.iter().map(|cost| cost.allocations).collect(),
@@ -269,7 +273,7 @@ pub struct Scale {
 
 impl Scale {
     /// What every run of the tests reads.
-    pub const QUICK: Self = Self { base: 4 << 10, shapes: 60, deep: 3, deepest: 8 << 20 };
+    pub const QUICK: Self = Self { base: 4 << 10, shapes: 20, deep: 1, deepest: 2 << 20 };
 
     /// All shapes in a release build, and otherwise what is quick.
     pub const fn of_this_build() -> Self {

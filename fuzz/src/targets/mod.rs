@@ -8,6 +8,7 @@ mod decode;
 pub(crate) mod embed;
 pub(crate) mod encode;
 mod framing;
+pub(crate) mod gateway;
 mod headers;
 pub(crate) mod laws;
 pub(crate) mod mcp;
@@ -152,4 +153,9 @@ pub const TARGETS: &[Target] = &[
     target("suspended", suspended::check, suspended::seeds),
     target("mcp", mcp::check, mcp::seeds),
     target("aws", aws::check, aws::seeds),
+    target("gateway", gateway::check, gateway::seeds),
+    target("gateway_relay", gateway::check_relay, gateway::relay_seeds),
+    target("gateway_operator", gateway::check_operator, gateway::operator_seeds),
+    target("gateway_config", gateway::check_config, gateway::config_seeds),
+    target("gateway_stored", gateway::check_stored, gateway::stored_seeds),
 ];

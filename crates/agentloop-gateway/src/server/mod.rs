@@ -31,7 +31,7 @@ use tracing::Instrument as _;
 
 pub use tls::Tls;
 
-use self::admin::Admin;
+pub(crate) use self::admin::Admin;
 pub use self::admin::{MIN_ADMIN_TOKEN_BYTES, check_admin_token};
 use self::connections::Connections;
 pub use self::connections::{FIRST_REQUEST_TIMEOUT, IDLE_TIMEOUT};

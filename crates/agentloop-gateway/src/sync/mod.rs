@@ -32,6 +32,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 pub(crate) use health::StoreHealth;
 use health::{Access, Watched};
 
+pub(crate) use self::snapshot::load as load_snapshot;
 use self::sums::Sums;
 use crate::background::keep_running;
 use crate::journal::Journal;

@@ -15,7 +15,7 @@ pub(super) const MAX_BYTES: u64 = 64 << 20;
 
 /// What is kept.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     pub(super) table: KeyTable,
     pub(super) sums: Sums,
 }
@@ -44,7 +44,7 @@ pub(super) fn save(path: &Path, snapshot: &Snapshot) -> io::Result<()> {
 }
 
 /// Reads the file. Returns `None` if there is none, or it cannot be used.
-pub(super) fn load(path: &Path) -> Option<Snapshot> {
+pub(crate) fn load(path: &Path) -> Option<Snapshot> {
     let file = File::open(path).ok()?;
     let mut text = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut text).ok()?;

@@ -12,7 +12,7 @@ use crate::targets::laws::Nowhere;
 use crate::targets::{aws, config, mcp, models, readers, structured, suspended, tasks};
 
 /// The words of a TOML document.
-const TOML: Words = Words {
+pub(super) const TOML: Words = Words {
     nests: &[
         ("a = [", "1", "]"),
         ("[", "", "]"),

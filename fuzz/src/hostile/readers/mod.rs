@@ -2,6 +2,7 @@
 
 mod exceptions;
 mod files;
+mod gateway;
 mod requests;
 mod responses;
 
@@ -10,5 +11,13 @@ use super::Reader;
 pub use exceptions::NO_READERS;
 
 /// All of them, by area.
-pub const READERS: &[&[Reader]] =
-    &[responses::RESPONSES, responses::FRAMING, requests::CLIENTS, requests::BODIES, files::FILES];
+pub const READERS: &[&[Reader]] = &[
+    responses::RESPONSES,
+    responses::FRAMING,
+    requests::CLIENTS,
+    requests::BODIES,
+    files::FILES,
+    gateway::GATEWAY,
+    gateway::GATEWAY_FILES,
+    gateway::TRANSLATIONS,
+];

@@ -123,7 +123,7 @@ fn options(protocol: Protocol, stream: bool) -> DecodeOptions {
     options
 }
 
-fn seeds(protocol: Protocol, stream: bool) -> Vec<Vec<u8>> {
+pub(super) fn seeds(protocol: Protocol, stream: bool) -> Vec<Vec<u8>> {
     let of = fixtures(protocol).into_iter().filter(|(is_stream, _)| *is_stream == stream);
     of.map(|(_, bytes)| bytes).collect()
 }

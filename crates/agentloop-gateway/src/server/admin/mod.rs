@@ -39,7 +39,7 @@ const MAX_EXPORTS: usize = 2;
 
 /// An admin listener.
 #[derive(Debug)]
-pub(super) struct Admin {
+pub(crate) struct Admin {
     gate: Gate,
     /// Whether only programs of this machine can reach it.
     is_loopback: bool,
@@ -48,14 +48,14 @@ pub(super) struct Admin {
 }
 
 impl Admin {
-    pub(super) fn new(address: SocketAddr, token: Option<Secret>) -> Self {
+    pub(crate) fn new(address: SocketAddr, token: Option<Secret>) -> Self {
         let is_loopback = address.ip().is_loopback();
         let exports = Arc::new(Semaphore::new(MAX_EXPORTS));
         Self { gate: Gate::new(token), is_loopback, ledger: Ledger::default(), exports }
     }
 
     /// Responds to an operator.
-    pub(super) async fn respond<B>(
+    pub(crate) async fn respond<B>(
         &self,
         gateway: &Gateway,
         usage: &Arc<Usage>,
