@@ -1,6 +1,6 @@
 //! Every place that reads input, with inputs that are deep, wide, long, repeated or cut.
 //!
-//! `cargo test --release -p agentloop-fuzz --test hostile` reads all shapes, and longer ones.
+//! `cargo test --release -p agentloop-fuzz --test hostile` reads most shapes, and longer ones.
 
 #![allow(
     clippy::unwrap_used,

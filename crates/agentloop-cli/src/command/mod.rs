@@ -13,6 +13,8 @@ pub(crate) mod demo;
 pub(crate) mod embed;
 pub(crate) mod encode;
 pub(crate) mod files;
+#[cfg(test)]
+mod hostile_tests;
 pub(crate) mod image;
 pub(crate) mod keys;
 pub(crate) mod log;

@@ -4,7 +4,7 @@ use agentloop::Protocol;
 
 use super::super::{Form, Reader, Words};
 use super::files::TOML;
-use super::responses::seeds as chats;
+use super::responses::{FREE, seeds as chats};
 use crate::targets::gateway::{
     CALLS, KEYS, OPERATOR, PROVIDER, PROVIDERS, QUERIES, ROW, check_config, config_seeds,
     read_journal, read_keys, read_records, send, send_given, send_to_operator, to_provider,
@@ -54,14 +54,14 @@ macro_rules! translated {
                 || chats(Protocol::$protocol, false),
                 |input| send_given($provider, input, false),
                 &["agentloop-gateway/src/call/translate.rs", "agentloop-gateway/src/stream.rs"],
-            ).held(128, TRANSLATED),
+            ).held(128, TRANSLATED).free(FREE),
             Reader::new(
                 $stream,
                 Form::Events($end),
                 || chats(Protocol::$protocol, true),
                 |input| send_given($provider, input, true),
                 &["agentloop-gateway/src/stream/", "agentloop/src/protocol/serve/"],
-            ).held(128, TRANSLATED),
+            ).held(128, TRANSLATED).free(FREE),
         )*]
     };
 }

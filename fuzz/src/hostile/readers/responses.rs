@@ -11,6 +11,9 @@ use crate::targets::laws::{read_through, speakers};
 const DECODED: &str = "a part or an item of a list has a size of its own: the library counts it up to MAX_HELD_PER_BYTE, and it is in \
     memory twice while its event is returned";
 
+/// What a response may hold however short it is, twice: `MAX_HELD_FREE_BYTES`.
+pub(super) const FREE: u64 = 32 << 20;
+
 const fn whole(
     name: &'static str,
     seeds: fn() -> Vec<Vec<u8>>,
@@ -28,14 +31,14 @@ macro_rules! responses {
                 || seeds(Protocol::$protocol, false),
                 |input| read(Protocol::$protocol, false, input),
                 &[$($covers),*],
-            ).held(128, DECODED),
+            ).held(128, DECODED).free(FREE),
             Reader::new(
                 $stream,
                 Form::Events($end),
                 || seeds(Protocol::$protocol, true),
                 |input| read(Protocol::$protocol, true, input),
                 &[$($covers),*],
-            ).prepare(|input| stream_of(Protocol::$protocol, input)).held(128, DECODED),
+            ).prepare(|input| stream_of(Protocol::$protocol, input)).held(128, DECODED).free(FREE),
         )*]
     };
 }
@@ -81,21 +84,21 @@ pub(super) const FRAMING: &[Reader] = &[
             }
         },
         &["agentloop/src/framing/", "agentloop/src/transport/http/compression.rs"],
-    ).held(128, DECODED),
+    ).held(128, DECODED).free(FREE),
     Reader::new(
         "list of events",
         Form::Json,
         || vec![br#"[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"candidates":[]}]"#.to_vec()],
         |input| read(Protocol::Gemini, true, input),
         &["agentloop/src/framing/json_array.rs"],
-    ).held(128, DECODED),
+    ).held(128, DECODED).free(FREE),
     Reader::new(
         "frames of bytes",
         Form::Text(Words { nests: &[], repeats: &["\0", "\u{1}", "\u{7f}", "    ", "aaaa"] }),
         || vec![stream_of(Protocol::Bedrock, b"messageStart {\"role\":\"assistant\"}\nmessageStop {\"stopReason\":\"end_turn\"}\n")],
         |input| read(Protocol::Bedrock, true, input),
         &["agentloop/src/framing/event_stream.rs"],
-    ).held(128, DECODED),
+    ).held(128, DECODED).free(FREE),
     Reader::new(
         "body of an error",
         Form::Json,
