@@ -1,7 +1,7 @@
 //! The runner for every machine, and what libFuzzer needs.
 //!
 //! - `agentloop-fuzz run SECONDS [TARGET [FIRST]]`: changes the seeds at random, from the input of that number on, and says what broke.
-//! - `agentloop-fuzz corpus FOLDER`: writes the seeds of all targets.
+//! - `agentloop-fuzz corpus FOLDER`: writes the seeds of all targets, and hostile inputs made of them.
 //! - `agentloop-fuzz try TARGET FILE…`: reads an input that broke something again.
 //! - `agentloop-fuzz hostile [READER…]`: reads all hostile inputs of all readers, or of these, and prints what they took.
 //! - `agentloop-fuzz list`: the names of the targets.
@@ -17,8 +17,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use agentloop_fuzz::hostile::{READERS, Reader, Scale};
+use agentloop_fuzz::hostile::{READERS, Reader, Scale, examples};
 use agentloop_fuzz::{Mutator, Rng, TARGETS, Target};
+
+/// How many hostile inputs a corpus begins with, and how long they are.
+const HOSTILE: usize = 16;
+const LONG: usize = 256 << 10;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -46,9 +50,13 @@ fn corpus(folder: &Path) {
     for target in TARGETS {
         let folder = folder.join(target.name);
         std::fs::create_dir_all(&folder).expect("a folder that can be made");
-        for (at, seed) in target.seeds().into_iter().enumerate() {
-            std::fs::write(folder.join(format!("seed-{at:03}")), seed)
-                .expect("a file that can be written");
+        let seeds = target.seeds();
+        let hostile = examples(&seeds, HOSTILE, LONG);
+        for (name, inputs) in [("seed", seeds), ("hostile", hostile)] {
+            for (at, input) in inputs.into_iter().enumerate() {
+                std::fs::write(folder.join(format!("{name}-{at:03}")), input)
+                    .expect("a file that can be written");
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::rng::Rng;
 use crate::tree;
 
 /// The longest input that is made.
-const MAX_INPUT: usize = 64 << 10;
+const MAX_INPUT: usize = 1 << 20;
 
 /// Makes inputs of other inputs.
 #[derive(Debug)]

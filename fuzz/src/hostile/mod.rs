@@ -304,6 +304,14 @@ impl Scale {
     pub const ALL: Self = Self { base: 16 << 10, shapes: 1_000, deep: 20, deepest: 16 << 20 };
 }
 
+/// Hostile inputs of about this many bytes, made of seeds that are JSON after the bytes that say how they are read: for a fuzzer, which would
+/// need long to make a long one.
+pub fn examples(seeds: &[Vec<u8>], count: usize, bytes: usize) -> Vec<Vec<u8>> {
+    let mut maker = json::Maker::default();
+    seeds.iter().for_each(|seed| maker.add(seed, Some("\n")));
+    chosen(maker.shapes, count).iter().map(|shape| shape.sized(bytes)).collect()
+}
+
 /// Some of the shapes, always the same ones: half of them nested.
 fn chosen(mut shapes: Vec<Shape>, most: usize) -> Vec<Shape> {
     if shapes.len() <= most {
