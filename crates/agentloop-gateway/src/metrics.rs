@@ -292,7 +292,9 @@ impl Recorder for Metrics {
             for ((kind, used), place) in used.into_iter().zip(&mut places.tokens) {
                 if let Some(used) = used {
                     let labels = [("provider", provider), ("model", model), ("kind", kind)];
-                    tokens.change(place, text, &labels, |count| *count += used);
+                    tokens.change(place, text, &labels, |count| {
+                        *count = count.saturating_add(used);
+                    });
                 }
             }
         }
@@ -335,6 +337,21 @@ mod tests {
     use agentloop::Usage;
 
     use super::*;
+
+    /// Found by fuzzing: a provider reported 2⁶³ tokens twice.
+    #[test]
+    fn tokens_that_no_provider_can_have_used_do_not_overflow() {
+        let metrics = Metrics::default();
+        let sink: Arc<dyn Recorder> = Arc::new(Metrics::default());
+        for _ in 0..2 {
+            let span = tracing::Span::none();
+            let mut record = Record::new("id".to_owned(), Protocol::OpenAiChat, sink.clone(), span);
+            record.usage = Some(Usage::new(u64::MAX - 1, 1));
+            metrics.record(&record, Duration::from_millis(1));
+        }
+        let text = metrics.write();
+        assert!(text.contains(&u64::MAX.to_string()), "{text}");
+    }
 
     /// Whatever the order of requests, every value is counted under the labels of its request, also when more combinations
     /// are used than are remembered.
