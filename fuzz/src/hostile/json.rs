@@ -113,7 +113,7 @@ impl Maker {
             Kind::Number => {
                 for digits in ["1", "0", "0.1"] {
                     let middle = if digits == "0" { "1e0" } else { "0." };
-                    let mut pieces = || {
+                    let pieces = || {
                         let mut pieces =
                             around(seed, range(), repeated(&digits[digits.len() - 1..]));
                         if digits != "1" {
@@ -121,7 +121,7 @@ impl Maker {
                         }
                         pieces
                     };
-                    self.shape(&format!("long number {digits} at {way}"), false, &mut pieces);
+                    self.shape(&format!("long number {digits} at {way}"), false, pieces);
                 }
             }
             _ => {}
