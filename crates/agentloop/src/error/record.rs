@@ -83,8 +83,7 @@ mod tests {
             r#"{"id":"r","model":"m","provider":"p","choices":[],"usage":{}}"#,
         );
         let error = Error::new(ErrorKind::Connection, "cut off").with_partial(partial.unwrap());
-        let record = ErrorRecord::from(&error);
-        let event = ChatStreamEvent::from(&Error::from(record.clone())).clone();
+        let event = ChatStreamEvent::from(&Error::from(ErrorRecord::from(&error)));
         let ChatStreamEvent::Error { error: shown } = &event else { panic!("{event:?}") };
         let of = |partial: Option<&ChatResponse>| partial.map(std::ptr::from_ref);
         assert!(error.partial().is_some());
