@@ -14,6 +14,12 @@ use crate::targets::{embed, encode as requests, readers, tasks};
 /// Why eight translations of a request may hold more than one.
 const TREES: &str = "a value of JSON that has two bytes, such as `1,`, is 72 bytes in a tree, twice while it is converted";
 
+/// What converted schemas may take that are kept: `MAX_KEPT_SCHEMA_BYTES`.
+const KEPT: u64 = 8 << 20;
+
+/// Why a request with a large schema may cost more than in proportion.
+const KEPT_ONCE: &str = "a converted schema of more than an eighth of that is not kept, so it is converted for every call";
+
 macro_rules! clients {
     ($($protocol:ident, $name:literal;)*) => {
         &[$(
@@ -23,7 +29,7 @@ macro_rules! clients {
                 || without_head(readers::seeds(Protocol::$protocol)),
                 |input| served(Protocol::$protocol, input),
                 &["agentloop/src/protocol/serve.rs", "agentloop/src/protocol/serve/", "agentloop/src/carry/", "agentloop/src/schema/"],
-            ).held(128, TREES),
+            ).held(128, TREES).free(KEPT).growth(8, KEPT_ONCE),
         )*]
     };
 }
@@ -52,7 +58,9 @@ pub(super) const BODIES: &[Reader] = &[
         },
         &["agentloop/src/chat/", "agentloop/src/client/encode.rs", "agentloop/src/nesting/"],
     )
-    .held(600, TREES),
+    .held(600, TREES)
+    .free(KEPT)
+    .growth(8, KEPT_ONCE),
     Reader::new(
         "request for embeddings",
         Form::Json,

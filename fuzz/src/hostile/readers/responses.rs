@@ -11,8 +11,8 @@ use crate::targets::laws::{read_through, speakers};
 const DECODED: &str = "a part or an item of a list has a size of its own: the library counts it up to MAX_HELD_PER_BYTE, and it is in \
     memory twice while its event is returned";
 
-/// What a response may hold however short it is, twice: `MAX_HELD_FREE_BYTES`.
-pub(super) const FREE: u64 = 32 << 20;
+/// What a response may hold however short it is: `MAX_HELD_FREE_BYTES`, in memory up to three times.
+pub(super) const FREE: u64 = 48 << 20;
 
 const fn whole(
     name: &'static str,
@@ -116,7 +116,7 @@ pub(super) const FRAMING: &[Reader] = &[
         },
         &["agentloop/src/protocol/error_body.rs", "agentloop/src/protocol/error_body/", "agentloop/src/protocol/exceptions.rs",
           "agentloop/src/protocol/retry_after.rs", "agentloop/src/secret/echo.rs"],
-    ).held(40, "a body is read as a tree; MAX_ERROR_BODY_BYTES of it are read"),
+    ).held(64, "a body is read as a tree; MAX_ERROR_BODY_BYTES of it are read"),
 ];
 
 fn options(protocol: Protocol, stream: bool) -> DecodeOptions {
