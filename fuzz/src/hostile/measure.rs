@@ -45,7 +45,7 @@ fn cost(input: &[u8], read: fn(&[u8])) -> Cost {
     }
 }
 
-/// Reads one input. `tools` that count instructions find the function by its name.
+/// Reads one input. Tools that count instructions find the function by its name.
 #[inline(never)]
 fn counted(input: &[u8], read: fn(&[u8])) {
     read(std::hint::black_box(input));
