@@ -114,7 +114,7 @@ pub const MAX_HELD_PER_BYTE: usize = 64;
 pub const MAX_HELD_FREE_BYTES: usize = 16 << 20;
 
 /// The most bytes of a response's id, and of the name of its model, that a [written](crate::protocol::serve::StreamWriter) stream repeats in its
-/// events.
+/// events. A longer name is not copied to the parts that are bound to the model either.
 pub const MAX_REPEATED_BYTES: usize = 1 << 10;
 
 /// The most parts that one choice may have.

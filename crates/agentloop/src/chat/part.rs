@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{CacheControl, Citation};
+use crate::limits::MAX_REPEATED_BYTES;
 
 /// A part of a response, in the same form for every provider.
 ///
@@ -441,9 +442,6 @@ pub struct OpaquePart {
     pub data: Value,
 }
 
-/// The longest name of a model that is copied to the parts that are bound to it.
-const MAX_COPIED_MODEL_BYTES: usize = 256;
-
 /// Calls `$body` with `$part` bound to the contents of the part, for the kinds that carry state.
 macro_rules! each_part_with_state {
     ($self:expr, $part:ident => $body:expr, $opaque:expr) => {
@@ -512,7 +510,7 @@ impl ResponsePart {
             state.get_or_insert_with(|| Box::new(ProviderState::new(provider, Value::Null)));
         // Some signatures are bound to the model, so thinking names it. The name is copied to every part; no real name
         // is longer.
-        if is_thinking && (1..=MAX_COPIED_MODEL_BYTES).contains(&model.len()) {
+        if is_thinking && (1..=MAX_REPEATED_BYTES).contains(&model.len()) {
             state.model.get_or_insert_with(|| model.to_owned());
         }
     }
