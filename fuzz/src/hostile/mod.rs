@@ -38,7 +38,7 @@ pub const HELD_FREE: u64 = 512 << 10;
 /// How many times the allocations may become when the input is four times as long: four, and half as much for buffers that double.
 pub const MAX_GROWTH: u64 = 6;
 
-/// What is no sign of growth, whatever the size: as many bytes as may be in memory for each byte of the input (buffers that double copy
+/// What does not show growth, whatever the size: as many bytes as may be in memory for each byte of the input (buffers that double copy
 /// what they hold), and an allocation for each of so many bytes of the input.
 const GROWTH_FREE: (u64, u64) = (1, 4);
 
@@ -140,7 +140,7 @@ impl Reader {
     pub fn check(&self, scale: Scale) -> Measured {
         let seeds = (self.seeds)();
         assert!(!seeds.is_empty(), "{} has no seeds", self.name);
-        // What is built once is no part of what an input costs, and may take more stack.
+        // What is built once is not part of what an input costs, and may take more stack.
         seeds.iter().take(50).for_each(|seed| (self.read)(&(self.prepare)(seed)));
         let mut measured = Measured::default();
         for shape in chosen(self.shapes(&seeds), scale.shapes) {
