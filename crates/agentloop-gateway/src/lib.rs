@@ -75,7 +75,7 @@ pub use server::{
     Server, Tls, check_admin_token,
 };
 pub use span::TraceParent;
-pub use state::{CLIENT_TIMEOUT, KEEP_ALIVE, MAX_BODY_BYTES, State};
+pub use state::{CLIENT_TIMEOUT, KEEP_ALIVE, MAX_BODY_BYTES, MAX_HELD_BYTES, State};
 pub use store::{
     By, DeletedSum, ExportFormat, KeyRecord, KeyTable, LedgerExport, LedgerRow, Limits,
     MAX_BUDGET_DOLLARS, MAX_LIMIT, MAX_NAME_BYTES, MAX_PAGE, MAX_PATTERN_BYTES, MAX_PATTERNS,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentloop::internal::LongWork;
+use agentloop::internal::SharedRoom;
 use agentloop::{AgentLoop, Error, ErrorKind, GatewayConfig, GatewayLedger, Result};
 
 use crate::account::Scope;
@@ -17,6 +17,9 @@ use crate::stored::Stored;
 
 /// The largest body of a request, in bytes, unless it is set.
 pub const MAX_BODY_BYTES: usize = 64 << 20;
+
+/// How many bytes large responses may hold together, unless it is set.
+pub const MAX_HELD_BYTES: usize = 512 << 20;
 
 /// How often a silent stream gets a comment, unless it is set.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -56,7 +59,8 @@ impl State {
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self> {
         // Every call is made in the task of a connection.
-        let client = &client.with_long_work(LongWork::InPlace);
+        let room = config.max_held_bytes.unwrap_or(MAX_HELD_BYTES);
+        let client = &client.in_server(Arc::new(SharedRoom::new(room)));
         let mut keys = KeyRing::from_config(&config.keys, variable)?;
         keys.extend(extra);
         let teams = read_teams(config)?;

@@ -131,6 +131,7 @@ mod schema;
 mod secret;
 #[cfg(feature = "config")]
 mod settings;
+mod shared_room;
 mod stream;
 #[cfg(feature = "structured")]
 pub mod structured;
@@ -220,6 +221,7 @@ pub mod internal {
     #[cfg(any(feature = "bedrock", feature = "entra", feature = "mcp"))]
     pub use crate::processes::{Family, find_program, kill_group};
     pub use crate::secret::echo::Echo;
+    pub use crate::shared_room::SharedRoom;
 
     pub mod files {
         pub use crate::private_file::{

@@ -282,6 +282,7 @@ impl AgentLoopBuilder {
             models: self.models.unwrap_or_default(),
             prices: Arc::default(),
             long_work: LongWork::default(),
+            room: None,
             fetcher: Arc::new(Fetcher::new(self.media, self.media_transport)),
         }
     }

@@ -235,6 +235,7 @@ impl Inner {
         // complete response needs no events if no middleware reads them.
         let needs_events = || self.middleware.iter().any(|each| each.needs_events());
         let emitter = Box::new(Emitter::new(provider.name.clone(), None, warnings))
+            .with_room(self.room.clone())
             .quietly(!stream && !needs_events())
             .with_names(names)
             .with_pricing(self.pricing(

@@ -43,6 +43,7 @@ use crate::models::ModelInfo;
 use crate::models::{ModelCatalog, PriceBook};
 use crate::provider::{Provider, Registry, Target};
 use crate::secret::Secret;
+use crate::shared_room::SharedRoom;
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::Transport;
@@ -78,6 +79,8 @@ pub(crate) struct Inner {
     pub(crate) prices: Arc<PriceBook>,
     pub(crate) fetcher: Arc<Fetcher>,
     pub(crate) long_work: LongWork,
+    /// What large responses share, in a server.
+    pub(crate) room: Option<Arc<SharedRoom>>,
 }
 
 impl AgentLoop {
@@ -140,11 +143,13 @@ impl AgentLoop {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// Returns a client that reads large responses where `long_work` says. Each of its calls must be made in a task that was spawned.
+    /// Returns a client for a server: its large responses share `room`, and are read where the server's other tasks do not wait. Each
+    /// of its calls must be made in a task that was spawned.
     #[doc(hidden)]
     #[must_use]
-    pub fn with_long_work(&self, long_work: LongWork) -> Self {
-        Self(Arc::new(Inner { long_work, ..Inner::clone(&self.0) }))
+    pub fn in_server(&self, room: Arc<SharedRoom>) -> Self {
+        let (long_work, room) = (LongWork::InPlace, Some(room));
+        Self(Arc::new(Inner { long_work, room, ..Inner::clone(&self.0) }))
     }
 
     /// Sends a chat request and waits for the complete response.

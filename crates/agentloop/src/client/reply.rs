@@ -324,12 +324,14 @@ impl Reply {
         }
         let Self { reading, decoder, emitter, long_work, .. } = self;
         if let Reading::Whole(body) = reading {
-            if body.bytes().len() + bytes.len() > MAX_BODY_BYTES {
+            let length = body.bytes().len() + bytes.len();
+            if length > MAX_BODY_BYTES {
                 return Err(Error::new(
                     ErrorKind::TooLarge,
                     format!("the response is larger than {MAX_BODY_BYTES} bytes"),
                 ));
             }
+            emitter.keep_body(length)?;
             body.push(bytes);
             return Ok(());
         }

@@ -66,6 +66,9 @@ pub struct GatewayConfig {
     pub admin_token_env: Option<String>,
     /// The largest body of a request, in bytes. Default: 67108864 (64 MiB).
     pub max_body_bytes: Option<usize>,
+    /// How many bytes large responses may hold together, besides the megabyte that each may hold by itself. Beyond it, a large response
+    /// fails. The process takes two to three times as much. Default: 536870912 (512 MiB).
+    pub max_held_bytes: Option<usize>,
     /// The most connections at the same time. An idle one gives way to a new one. Default: 20000.
     pub max_connections: Option<usize>,
     /// How long a client may take for its request, and read nothing of its response, in seconds. Default: 60.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::mem::size_of;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -21,6 +22,7 @@ use crate::nesting::{self, OBJECT_ENTRY};
 use crate::protocol::ToolNames;
 use crate::protocol::cost::ReportedCost;
 use crate::protocol::output::OutputParts;
+use crate::shared_room::{RoomShare, SharedRoom};
 
 /// Turns a decoder's steps into events, and folds them as they pass, so finished parts, the finished
 /// response and a partial one can be had at any time.
@@ -50,6 +52,14 @@ pub(crate) struct Emitter {
     usage_bytes: usize,
     /// Whether the limit was passed, so content may be missing.
     overflowed: bool,
+    /// What it has of the room of a server.
+    share: RoomShare,
+    /// How many bytes that is for the response, with what every response may hold.
+    granted: usize,
+    /// The bytes of a complete body, which is kept until it is decoded.
+    body: usize,
+    /// The room of the server, in bytes, if it had not enough left.
+    no_room: Option<usize>,
     /// The names under which tools were sent.
     names: ToolNames,
     /// How the schema was requested.
@@ -90,6 +100,10 @@ impl Emitter {
             most: MAX_HELD_FREE_BYTES,
             usage_bytes: 0,
             overflowed: false,
+            share: RoomShare::default(),
+            granted: usize::MAX,
+            body: 0,
+            no_room: None,
             names: ToolNames::default(),
             strategy: None,
             output: None,
@@ -107,6 +121,14 @@ impl Emitter {
     pub(crate) fn quietly(mut self: Box<Self>, quiet: bool) -> Box<Self> {
         self.quiet = quiet;
         self.events.reserve_exact(if quiet { 0 } else { 4 });
+        self
+    }
+
+    /// Shares the room of a server with other responses.
+    #[inline]
+    pub(crate) fn with_room(mut self: Box<Self>, room: Option<Arc<SharedRoom>>) -> Box<Self> {
+        self.share = RoomShare::new(room);
+        self.granted = self.share.granted();
         self
     }
 
@@ -145,6 +167,12 @@ impl Emitter {
         if !self.overflowed {
             return Ok(());
         }
+        if let Some(room) = self.no_room {
+            let message = format!(
+                "the large responses in progress would hold more than the {room} bytes that they may hold together; a later call may succeed"
+            );
+            return Err(too_large(message));
+        }
         Err(too_large(match self.most {
             MAX_RESPONSE_BYTES => {
                 format!("the response holds more than {MAX_RESPONSE_BYTES} bytes")
@@ -161,8 +189,33 @@ impl Emitter {
     fn admit(&mut self, bytes: usize) -> bool {
         self.held = self.held.saturating_add(bytes);
         let waiting = self.events.len() * size_of::<ChatStreamEvent>();
-        self.overflowed |= self.held.saturating_add(waiting) > self.most;
+        let held = self.held.saturating_add(waiting);
+        self.overflowed |= held > self.most || (held > self.granted && !self.find_room(held));
         !self.overflowed
+    }
+
+    /// Takes more of the server's room. Returns whether there is enough.
+    #[cold]
+    fn find_room(&mut self, held: usize) -> bool {
+        self.no_room = self.share.grow_to(held.saturating_add(self.body)).err();
+        self.granted = self.share.granted().saturating_sub(self.body);
+        self.no_room.is_none()
+    }
+
+    /// Takes room for the bytes of a complete body, which are no part of the response.
+    ///
+    /// # Errors
+    ///
+    /// When a server has not enough room.
+    pub(crate) fn keep_body(&mut self, bytes: usize) -> Result<()> {
+        self.body = bytes;
+        let granted = self.share.granted();
+        if self.held.saturating_add(bytes) > granted {
+            self.overflowed |= !self.find_room(self.held);
+        } else {
+            self.granted = granted - bytes;
+        }
+        self.check()
     }
 
     #[inline]

@@ -159,3 +159,33 @@ fn the_raw_response_counts_without_reducing_the_room_for_decoded_content() {
     let response = emitter.into_response(missing).unwrap();
     assert_eq!(response.raw.map(|raw| raw.body.len()), Some(1030));
 }
+
+/// Beside what each may hold by itself, which is taken in steps of a megabyte.
+#[test]
+fn large_responses_of_a_server_share_its_room_and_small_ones_never_fail() {
+    let room = Arc::new(SharedRoom::new(8 << 20));
+    let with_room = || Box::new(emitter()).with_room(Some(Arc::clone(&room)));
+    let add = |emitter: &mut Emitter, bytes: usize| {
+        emitter_with_text(emitter, PartDelta::Text { text: "a".repeat(bytes) })
+    };
+    let (mut one, mut other) = (with_room(), with_room());
+    add(&mut one, 5 << 20).unwrap();
+    let error = add(&mut other, 5 << 20).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
+    assert!(error.message().contains("8388608 bytes"), "{error}");
+    for _ in 0..10 {
+        add(&mut with_room(), 1_000_000).unwrap();
+    }
+    // A body that is kept until its end is decoded counts with what it becomes.
+    drop(other);
+    let mut other = with_room();
+    for length in [1 << 20, 2 << 20, 3 << 20] {
+        other.keep_body(length).unwrap();
+    }
+    assert!(add(&mut other, 2 << 20).is_err());
+    drop(one);
+    let mut last = with_room();
+    last.keep_body(1 << 20).unwrap();
+    drop(other);
+    add(&mut last, 7 << 20).unwrap();
+}

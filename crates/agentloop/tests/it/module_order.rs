@@ -16,6 +16,7 @@ const ORDER: &[&str] = &[
     "private_file",
     "processes",
     "regular_file",
+    "shared_room",
     "secret",
     "pace",
     "timeouts",

@@ -181,7 +181,7 @@ const TABLES: [Table; 28] = [
         "config/gateway.rs",
         "GatewayConfig",
         "The server that `agentloop serve` starts: [The gateway](gateway.md).",
-        "[gateway]\nlisten = \"127.0.0.1:4180\"\nadmin_listen = \"127.0.0.1:4181\"\nadmin_token_env = \"GATEWAY_ADMIN_TOKEN\"\nmax_body_bytes = 67_108_864\nmax_connections = 20_000\nclient_timeout = 60\nkeep_alive = 15\nshutdown_timeout = 30\nsimulator = false\nlog = \"json\"\nretries = 1\nstrict = false\ntls = { cert = \"cert.pem\", key = \"key.pem\" }\ndata = \"/var/lib/agentloop\"\nnode = \"gateway-1\"\n",
+        "[gateway]\nlisten = \"127.0.0.1:4180\"\nadmin_listen = \"127.0.0.1:4181\"\nadmin_token_env = \"GATEWAY_ADMIN_TOKEN\"\nmax_body_bytes = 67_108_864\nmax_held_bytes = 536_870_912\nmax_connections = 20_000\nclient_timeout = 60\nkeep_alive = 15\nshutdown_timeout = 30\nsimulator = false\nlog = \"json\"\nretries = 1\nstrict = false\ntls = { cert = \"cert.pem\", key = \"key.pem\" }\ndata = \"/var/lib/agentloop\"\nnode = \"gateway-1\"\n",
     ),
     table(
         "gateway.tls",

@@ -315,6 +315,7 @@ impl Inner {
             audio_format: None,
         };
         let emitter = Box::new(Emitter::new(target.provider.name.clone(), None, Vec::new()))
+            .with_room(self.room.clone())
             .quietly(!stream)
             .with_pricing(self.pricing(target, None, None))
             .with_form(OutputForm::default())
