@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::mem::size_of;
-use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -22,7 +21,6 @@ use crate::nesting::{self, OBJECT_ENTRY};
 use crate::protocol::ToolNames;
 use crate::protocol::cost::ReportedCost;
 use crate::protocol::output::OutputParts;
-use crate::shared_room::{RoomShare, SharedRoom};
 
 /// Turns a decoder's steps into events, and folds them as they pass, so finished parts, the finished
 /// response and a partial one can be had at any time.
@@ -53,13 +51,7 @@ pub(crate) struct Emitter {
     /// Whether the limit was passed, so content may be missing.
     overflowed: bool,
     /// What it has of the room of a server.
-    share: RoomShare,
-    /// How many bytes that is for the response, with what every response may hold.
-    granted: usize,
-    /// The bytes of a complete body, which is kept until it is decoded.
-    body: usize,
-    /// The room of the server, in bytes, if it had not enough left.
-    no_room: Option<usize>,
+    share: room::Share,
     /// The names under which tools were sent.
     names: ToolNames,
     /// How the schema was requested.
@@ -100,10 +92,7 @@ impl Emitter {
             most: MAX_HELD_FREE_BYTES,
             usage_bytes: 0,
             overflowed: false,
-            share: RoomShare::default(),
-            granted: usize::MAX,
-            body: 0,
-            no_room: None,
+            share: room::Share::default(),
             names: ToolNames::default(),
             strategy: None,
             output: None,
@@ -121,14 +110,6 @@ impl Emitter {
     pub(crate) fn quietly(mut self: Box<Self>, quiet: bool) -> Box<Self> {
         self.quiet = quiet;
         self.events.reserve_exact(if quiet { 0 } else { 4 });
-        self
-    }
-
-    /// Shares the room of a server with other responses.
-    #[inline]
-    pub(crate) fn with_room(mut self: Box<Self>, room: Option<Arc<SharedRoom>>) -> Box<Self> {
-        self.share = RoomShare::new(room);
-        self.granted = self.share.granted();
         self
     }
 
@@ -167,11 +148,8 @@ impl Emitter {
         if !self.overflowed {
             return Ok(());
         }
-        if let Some(room) = self.no_room {
-            let message = format!(
-                "the large responses in progress would hold more than the {room} bytes that they may hold together; a later call may succeed"
-            );
-            return Err(too_large(message));
+        if let Some(error) = self.share.error() {
+            return Err(error);
         }
         Err(too_large(match self.most {
             MAX_RESPONSE_BYTES => {
@@ -190,32 +168,9 @@ impl Emitter {
         self.held = self.held.saturating_add(bytes);
         let waiting = self.events.len() * size_of::<ChatStreamEvent>();
         let held = self.held.saturating_add(waiting);
-        self.overflowed |= held > self.most || (held > self.granted && !self.find_room(held));
+        self.overflowed |=
+            held > self.most || (held > self.share.granted && !self.share.grow_to(held));
         !self.overflowed
-    }
-
-    /// Takes more of the server's room. Returns whether there is enough.
-    #[cold]
-    fn find_room(&mut self, held: usize) -> bool {
-        self.no_room = self.share.grow_to(held.saturating_add(self.body)).err();
-        self.granted = self.share.granted().saturating_sub(self.body);
-        self.no_room.is_none()
-    }
-
-    /// Takes room for the bytes of a complete body, which are no part of the response.
-    ///
-    /// # Errors
-    ///
-    /// When a server has not enough room.
-    pub(crate) fn keep_body(&mut self, bytes: usize) -> Result<()> {
-        self.body = bytes;
-        let granted = self.share.granted();
-        if self.held.saturating_add(bytes) > granted {
-            self.overflowed |= !self.find_room(self.held);
-        } else {
-            self.granted = granted - bytes;
-        }
-        self.check()
     }
 
     #[inline]
@@ -620,6 +575,9 @@ mod end;
 
 #[path = "emit_raw.rs"]
 mod raw;
+
+#[path = "emit_room.rs"]
+mod room;
 
 #[path = "emit_text.rs"]
 mod text;

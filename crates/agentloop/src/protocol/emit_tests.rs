@@ -1,11 +1,14 @@
 //! Whatever it is that grows, it counts.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::*;
 use crate::chat::{
     Citation, ImagePart, OpaqueCitation, ServerToolResultPart, TokenLogprob, UsageDetails,
 };
+use crate::shared_room::SharedRoom;
 
 /// A sixteenth of what a response may hold, and a little more.
 const LARGE: usize = (MAX_RESPONSE_BYTES >> 4) + 1;
