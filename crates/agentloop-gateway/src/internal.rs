@@ -1,4 +1,4 @@
-//! What the fuzz targets of the workspace call: requests without a connection, and files. It is not part of the API.
+//! What the fuzz targets of the workspace call: requests without a connection, and files. It is outside of the API.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;

@@ -35,6 +35,7 @@ mod cache;
 mod call;
 #[cfg_attr(not(feature = "redis"), allow(dead_code, reason = "only Redis connects gateways"))]
 mod cluster;
+mod connections;
 mod head;
 #[doc(hidden)]
 pub mod internal;
@@ -65,14 +66,14 @@ use std::sync::{Arc, OnceLock, RwLock};
 pub use account::Accounts;
 pub use body::MAX_DEPTH;
 pub use cache::{MAX_CACHE_BYTES, MAX_CACHED_BYTES, MAX_CACHED_REQUEST, MAX_FLIGHT_BYTES};
+pub use connections::{FIRST_REQUEST_TIMEOUT, IDLE_TIMEOUT};
 pub use key::{KeyRing, new_key};
 pub use log::RequestLog;
 pub use metrics::{MAX_SERIES, Metrics};
 pub use record::{Record, Recorder};
 pub use route::{CACHE_TTL, MAX_ROUTE_MODELS};
 pub use server::{
-    FIRST_REQUEST_TIMEOUT, IDLE_TIMEOUT, MAX_CONNECTIONS, MAX_HEADER_BYTES, MIN_ADMIN_TOKEN_BYTES,
-    Server, Tls, check_admin_token,
+    MAX_CONNECTIONS, MAX_HEADER_BYTES, MIN_ADMIN_TOKEN_BYTES, Server, Tls, check_admin_token,
 };
 pub use span::TraceParent;
 pub use state::{CLIENT_TIMEOUT, KEEP_ALIVE, MAX_BODY_BYTES, MAX_HELD_BYTES, State};

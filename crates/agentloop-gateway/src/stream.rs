@@ -19,9 +19,9 @@ pub(crate) use source::{Relaying, Source, error_event};
 pub(crate) use task::{Spoken, TaskEvents};
 pub(crate) use translated::{Translated, now};
 
+use crate::connections::InUse;
 use crate::record::Record;
 use crate::route::Busy;
-use crate::server::InUse;
 
 /// A comment that keeps a silent stream alive.
 const COMMENT: &[u8] = b": keep-alive\n\n";

@@ -249,7 +249,7 @@ fn is_id(name: &str) -> bool {
     ["id", "name", "key", "title", "uri", "url"].iter().any(|end| name.ends_with(end))
 }
 
-/// The events of a stream: what tells one kind from another, the range of each, and that of its document.
+/// The events of a stream. Of each: what distinguishes its kind, its range, and that of its document.
 fn events(seed: &[u8], end: &str) -> Vec<(String, Range<usize>, Range<usize>)> {
     let Ok(text) = std::str::from_utf8(seed) else { return Vec::new() };
     let mut found = Vec::new();

@@ -38,11 +38,11 @@ pub(crate) use chat::percent_decode;
 pub(crate) use failure::{for_client, own, respond};
 
 use crate::account::{Accounts, Estimate, Hold, Origin, read_tags};
+use crate::connections::Usage;
 use crate::head;
 use crate::key;
 use crate::record::{Record, Recorder};
 use crate::route::Member;
-use crate::server::Usage;
 use crate::state::State;
 use crate::store::KeyRecord;
 use crate::stream::GatewayBody;

@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::*;
+use crate::connections::{FIRST_REQUEST_TIMEOUT, IDLE_TIMEOUT};
 use crate::key::KeyRing;
 use crate::state::State;
 

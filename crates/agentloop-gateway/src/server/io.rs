@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-use super::connections::Usage;
+use crate::connections::Usage;
 
 /// A connection that fails if its client reads nothing for too long. Otherwise such a client would hold its response, and the
 /// provider's connection behind it, forever.

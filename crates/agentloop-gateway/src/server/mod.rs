@@ -1,7 +1,6 @@
 //! Accepts connections.
 
 mod admin;
-mod connections;
 #[cfg(test)]
 mod connections_tests;
 mod io;
@@ -33,12 +32,10 @@ pub use tls::Tls;
 
 pub(crate) use self::admin::Admin;
 pub use self::admin::{MIN_ADMIN_TOKEN_BYTES, check_admin_token};
-use self::connections::Connections;
-pub use self::connections::{FIRST_REQUEST_TIMEOUT, IDLE_TIMEOUT};
-pub(crate) use self::connections::{InUse, Usage};
 use self::io::Patient;
 use self::stop::{until_stop, wait_for_stop};
 use self::version::Version;
+use crate::connections::{Connections, Usage};
 use crate::stream::GatewayBody;
 use crate::{Gateway, call};
 

@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 
 use tokio::sync::watch;
 
-use super::connections::Usage;
+use crate::connections::Usage;
 
 /// Waits until the server stops.
 pub(super) async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {

@@ -29,8 +29,8 @@ use self::reply::{Problem, harden, problem};
 use self::token::Gate;
 pub use self::token::{MIN_ADMIN_TOKEN_BYTES, check_admin_token};
 use crate::Gateway;
+use crate::connections::Usage;
 use crate::head;
-use crate::server::Usage;
 use crate::store::Store;
 use crate::stream::GatewayBody;
 

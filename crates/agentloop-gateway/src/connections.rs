@@ -91,7 +91,7 @@ impl Usage {
     }
 
     /// Notes that the headers of a request have arrived.
-    pub(super) fn see_request(&self) {
+    pub(crate) fn see_request(&self) {
         let passed = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last.store(passed.max(1), Ordering::Relaxed);
     }
@@ -107,7 +107,7 @@ impl Usage {
 
     /// Ends the connection if its client takes nothing of its responses for so long. A client of HTTP/2 can stop reading a response and
     /// go on with its connection, so the socket does not show it.
-    pub(super) fn expect_reading(&self, client_timeout: Duration) {
+    pub(crate) fn expect_reading(&self, client_timeout: Duration) {
         let _ = self.client_timeout.set(client_timeout);
     }
 
@@ -119,17 +119,17 @@ impl Usage {
     }
 
     /// Notes whether bytes wait to be written.
-    pub(super) fn set_writing(&self, is_writing: bool) {
+    pub(crate) fn set_writing(&self, is_writing: bool) {
         self.is_writing.store(is_writing, Ordering::Relaxed);
     }
 
     /// Returns whether it was asked to end.
-    pub(super) fn is_ending(&self) -> bool {
+    pub(crate) fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Acquire)
     }
 
     /// Waits until it is asked to end.
-    pub(super) async fn wait_for_end(&self) {
+    pub(crate) async fn wait_for_end(&self) {
         self.ending.notified().await;
     }
 
@@ -196,7 +196,7 @@ impl Drop for InUse {
 }
 
 /// The open connections of a listener.
-pub(super) struct Connections {
+pub(crate) struct Connections {
     most: usize,
     open: HashMap<Id, Open>,
     tasks: JoinSet<()>,
@@ -226,7 +226,7 @@ impl Open {
 }
 
 impl Connections {
-    pub(super) fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize) -> Self {
         Self {
             most: most.max(1),
             open: HashMap::new(),
@@ -237,7 +237,7 @@ impl Connections {
     }
 
     /// Serves a connection.
-    pub(super) fn spawn<F: Future<Output = ()> + Send + 'static>(
+    pub(crate) fn spawn<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         serve: impl FnOnce(Arc<Usage>) -> F,
     ) {
@@ -248,7 +248,7 @@ impl Connections {
 
     /// Returns whether there is a place for one more. An idle connection gives way to it: first those that have shown no key, the
     /// oldest of them first, and then the one that has been idle longest.
-    pub(super) fn make_room(&mut self) -> bool {
+    pub(crate) fn make_room(&mut self) -> bool {
         while let Some(ended) = self.tasks.try_join_next_with_id() {
             self.forget(ended);
         }
@@ -291,7 +291,7 @@ impl Connections {
     }
 
     /// Waits until something changes: a connection ends, a new one may find a place, or it is time to look for idle ones.
-    pub(super) async fn wait(&mut self) {
+    pub(crate) async fn wait(&mut self) {
         if self.open.is_empty() && self.tasks.is_empty() {
             return std::future::pending().await;
         }
@@ -303,7 +303,7 @@ impl Connections {
     }
 
     /// Waits until all connections have ended.
-    pub(super) async fn join(mut self) {
+    pub(crate) async fn join(mut self) {
         while self.tasks.join_next().await.is_some() {}
     }
 
